@@ -208,3 +208,25 @@ def test_modules_are_imported_by_name_in_a_few_places_only() -> None:
     home = Path(rb.__file__).parent
     found = {path.relative_to(home).as_posix() for path in home.rglob("*.py") if "import_module(" in path.read_text()}
     assert found == {"__init__.py", "catalog.py", "cli/__init__.py", "mail/__init__.py"}
+
+
+# --- parameters and ways
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_an_estimator_has_no_attribute_with_the_name_of_a_parameter_it_lacks(name: str) -> None:
+    estimators = {each: entry.load(each) for each, entry in ESTIMATORS.items()}
+    parameters = {each: set(inspect.signature(estimator).parameters) for each, estimator in estimators.items()}
+    others = set().union(*parameters.values()) - parameters[name]
+    made = estimators[name]()
+    assert [each for each in sorted(others) if hasattr(made, each)] == []
+    # A type checker rejects them, too.
+    declared = {each for base in estimators[name].__mro__ for each in vars(base).get("__annotations__", {})}
+    assert sorted(others & declared) == []
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_the_way_of_an_algorithm(name: str) -> None:
+    batch = {"batch", "batch-mean", "nonlinear-mse-batch"}
+    solvers = {"max-margin", "soft-margin", "linear-mse", "ridge", "nonlinear-mse", "logistic-mse"}
+    assert ALGORITHMS[name].make()._way == ("batch" if name in batch else "solver" if name in solvers else "online")

@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator
 import rosenblatt as rb
 import rosenblatt.mail
 from rosenblatt.array_types import FloatArray
-from rosenblatt.estimators.base import ClassWeight
+from rosenblatt.estimators.row_weights import ClassWeight
 
 # Parameters that hold values of any type, and why.
 EXCEPTIONS = {

@@ -6,10 +6,11 @@ from typing import Any, Literal
 
 from rosenblatt.catalog import Algorithm, EstimatorEntry, Option
 from rosenblatt.data.problem import Problem
-from rosenblatt.estimators.base import ClassWeight, RandomState
+from rosenblatt.estimators.base import RandomState
 from rosenblatt.estimators.online import JointOrOvr, Keep, OnlineClassifier, VoteCount
+from rosenblatt.estimators.row_weights import ClassWeight
 from rosenblatt.online.rules.perceptron import PerceptronRule
-from rosenblatt.validation import number
+from rosenblatt.validation import check_number
 
 
 class BoldPerceptron(OnlineClassifier):
@@ -45,7 +46,7 @@ class BoldPerceptron(OnlineClassifier):
         return {"order": self.order, "max_updates": self.max_updates, "step": float(self.boldness)}
 
     def _check_own_parameters(self) -> None:
-        number("boldness", self.boldness)
+        check_number("boldness", self.boldness)
 
 
 ENTRY = EstimatorEntry(

@@ -28,7 +28,10 @@ class Option:
 
 
 class KnobChanges(TypedDict, total=False):
-    """Fields of a knob of the page that differ from `studio.menu.KNOBS`, or from what the class and an `Option` give."""
+    """Fields of a knob of the page that differ from `studio.menu.KNOBS`, or from what the class and an `Option` give.
+
+    `choices` are pairs of a value and its title. `before` names the shared knob that an own one precedes; default: the first.
+    """
 
     title: str
     help: str
@@ -36,6 +39,8 @@ class KnobChanges(TypedDict, total=False):
     low: float
     high: float
     log: bool
+    choices: tuple[tuple[str, str], ...]
+    before: str
 
 
 @dataclass(frozen=True)
@@ -54,8 +59,7 @@ class EstimatorEntry:
         What else a model file holds, from which `partial_fit` or `warm_start` continues: the run of an `OnlineClassifier`,
         the mean and variance of the weights, moments of the rows, or solutions of a support vector machine.
     margin : float or None
-        Rows with y * score up to this move the weights. None: every row does. A parameter `margin` takes precedence. For a
-        rule whose threshold changes during the run, its least value.
+        Rows with y * score up to this (or the least `threshold`) move the weights; None: all do. A parameter `margin` has precedence.
     options : mapping of str to Option
         Parameters that no other estimator has, as options of the command line and, unless `knobs` hides them, of the page.
     knobs : mapping of str to KnobChanges or None
@@ -124,7 +128,10 @@ ESTIMATORS = {
         state="gaussian",
         margin=1.0,
         options={"r": Option("float", "AROW: a larger r makes smaller steps.")},
-        knobs={"max_iter": {"default": 10, "high": 100, "help": "Passes over the points."}},
+        knobs={
+            "max_iter": {"default": 10, "high": 100, "help": "Passes over the points."},
+            "r": {"help": "Larger values make smaller steps.", "before": "multiclass"},
+        },
     ),
     "LinearMSE": EstimatorEntry(
         "rosenblatt.estimators.linear_mse",
@@ -133,7 +140,13 @@ ESTIMATORS = {
         state="moments",
         margin=None,
         options={"alpha": Option("float", "Least squares: the penalty of |w|^2.")},
-        knobs={"tol": None, "max_iter": None},  # not used with the few columns of the page
+        knobs={
+            "tol": None, "max_iter": None,  # not used with the few columns of the page
+            "alpha": {
+                "help": "The cost of the squared length of the weights.",
+                "low": 0.0, "high": 100.0, "log": False, "before": "multiclass",
+            },
+        },
     ),
     "MaxMargin": EstimatorEntry(
         "rosenblatt.estimators.max_margin",
@@ -167,7 +180,10 @@ ESTIMATORS = {
         state="run",
         margin=1.0,
         options={"variant": Option("choice", "Passive-aggressive: the step.", ("PA", "PA-I", "PA-II"))},
-        knobs={"C": {"help": "Aggressiveness: how far one update may move the weights."}},
+        knobs={
+            "C": {"help": "Aggressiveness: how far one update may move the weights."},
+            "variant": {"help": "The rule for the length of a step.", "before": "multiclass"},
+        },
     ),
     "Perceptron": EstimatorEntry(
         "rosenblatt.estimators.perceptron",
@@ -178,6 +194,20 @@ ESTIMATORS = {
             "margin": Option("float", "Perceptron: a row triggers an update if y * score is at most this.", ("auto",)),
             "init": Option("choice", "Perceptron: the first weights.", ("zeros", "sum")),
             "w_max": Option("float", "Perceptron: stop when |w| exceeds this."),
+        },
+        knobs={
+            "margin": {
+                "title": "margin b", "low": 0.0, "high": 10.0, "log": False,
+                "help": "A point triggers an update if y · score ≤ b.",
+            },
+            "init": {
+                "title": "first weights", "help": "The weights before the first update.", "before": "start",
+                "choices": (("zeros", "zeros"), ("sum", "sum of all y·x"), ("given", "given below")),
+            },
+            "w_max": {
+                "title": "stop when |w| exceeds", "low": 0.01, "high": 1e6, "before": "tol",
+                "help": "The run stops when the weight vector is longer than this; empty: no limit.",
+            },
         },
     ),
     "SoftMargin": EstimatorEntry(
@@ -192,10 +222,15 @@ ESTIMATORS = {
         },
         knobs={
             "tol": {"high": 0.1, "help": "The accepted gap to the minimum."},
+            "loss": {
+                "help": "The cost of a point inside the margin.", "before": "multiclass",
+                "choices": (("hinge", "hinge"), ("squared_hinge", "squared hinge")),
+            },
+            "penalize_intercept": {"help": "Whether the intercept counts in |w|.", "before": "vote_count"},
             "max_iter": None,  # never reached
         },
     ),
-}
+}  # fmt: skip
 
 # Parameters that several estimators have, as options of the command line.
 SHARED_OPTIONS = {
@@ -230,71 +265,61 @@ ALGORITHMS = {
         "Pocket perceptron",
         "Perceptron",
         "The perceptron; the line with the fewest errors so far is kept.",
-        {"keep": "pocket"},
-        logged=True,
+        {"keep": "pocket"}, logged=True,
     ),
     "average": Algorithm(
         "Averaged perceptron",
         "Perceptron",
         "The perceptron; the result is the mean of the weights over all visited points.",
-        {"keep": "average"},
-        logged=True,
+        {"keep": "average"}, logged=True,
     ),
     "vote": Algorithm(
         "Voted perceptron",
         "Perceptron",
         "The perceptron; all lines of the run vote, and a line that survived more points counts more.",
-        {"keep": "vote"},
-        logged=True,
+        {"keep": "vote"}, logged=True,
     ),
     "margin": Algorithm(
         "Perceptron with margin",
         "Perceptron",
         "The perceptron; a point triggers an update unless it is right by more than a margin b.",
-        {"margin": 1.0},
-        logged=True,
+        {"margin": 1.0}, logged=True,
     ),
     "batch": Algorithm(
         "Batch perceptron",
         "Perceptron",
         "All misclassified points at once: each update adds their sum to the weights.",
-        {"update": "batch"},
-        logged=True,
+        {"update": "batch"}, logged=True,
     ),
     "batch-mean": Algorithm(
         "Batch perceptron, mean step",
         "Perceptron",
         "All misclassified points at once: each update adds their sum, divided by the number of points.",
-        {"update": "batch-mean"},
-        logged=True,
+        {"update": "batch-mean"}, logged=True,
     ),
     "mistakes": Algorithm(
         "Perceptron on random mistakes",
         "Perceptron",
         "The perceptron; each update uses a misclassified point drawn at random.",
-        {"order": "mistakes"},
-        logged=True,
+        {"order": "mistakes"}, logged=True,
     ),
     "pa": Algorithm(
         "Passive-aggressive",
         "PassiveAggressive",
         "The smallest step that gives the point a margin of 1.",
-        {"variant": "PA"},
-        logged=True,
+        {"variant": "PA"}, logged=True,
     ),
     "pa-1": Algorithm(
         "Passive-aggressive I",
         "PassiveAggressive",
         "The smallest step that gives the point a margin of 1, with a factor of at most C.",
-        {"variant": "PA-I"},
-        logged=True,
+        {"variant": "PA-I"}, logged=True,
     ),
     "pa-2": Algorithm(
         "Passive-aggressive II",
         "PassiveAggressive",
         "A step toward a margin of 1; a smaller C makes it shorter.",
-        {"variant": "PA-II"},
-        logged=True,
+        {"variant": "PA-II"}, logged=True,
     ),
     "arow": Algorithm(
         "Adaptive regularization (AROW)",
@@ -337,17 +362,15 @@ ALGORITHMS = {
         "Least squares through tanh, row by row",
         "NonlinearMSE",
         "Least squares of tanh(score), by a small step for each point.",
-        {"solver": "online"},
-        logged=True,
+        {"solver": "online"}, logged=True,
     ),
     "nonlinear-mse-batch": Algorithm(
         "Least squares through tanh, batch steps",
         "NonlinearMSE",
         "Least squares of tanh(score), by gradient steps over all points.",
-        {"solver": "batch"},
-        logged=True,
+        {"solver": "batch"}, logged=True,
     ),
-}
+}  # fmt: skip
 
 # What packages below use of the applications `mail` and `studio`. Nothing below imports an application, so a loaded filter's
 # recipe and `model.show` are named here, as "module:name", and imported on first use. The import contract has no exemption.

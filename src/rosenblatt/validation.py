@@ -1,4 +1,4 @@
-"""Checks of parameters. Error messages name the parameter and the value."""
+"""Checks of parameters, and the errors that they raise: each has the parameter, what is required of it, and the value."""
 
 from __future__ import annotations
 
@@ -9,44 +9,92 @@ from numbers import Integral, Real
 from .reporting.text import short
 
 
-def one_of(name: str, value: object, options: Iterable[str], also: str = "") -> str:
+class ParameterProblem(Exception):  # noqa: N818  a base; programs catch the errors below, as ValueError or TypeError
+    """A parameter whose value is not accepted. Programs read the fields; `str(error)` is the sentence for people.
+
+    Parameters
+    ----------
+    name : str
+        The parameter.
+    requirement : str
+        What it must be, without None if that is `optional`.
+    value : object
+        The value that was given.
+    got : str, optional
+        The value as text; default: its repr.
+    reason : str, default=""
+        Why this is required.
+    optional : bool, default=False
+        Whether the parameter may also be None.
+
+    Examples
+    --------
+    >>> error = ParameterError("n_jobs", "a whole number other than 0", 0, optional=True)
+    >>> str(error)
+    'n_jobs must be None or a whole number other than 0, got 0'
+    >>> error.name, error.requirement
+    ('n_jobs', 'a whole number other than 0')
+    """
+
+    def __init__(
+        self, name: str, requirement: str, value: object, got: str | None = None, reason: str = "", optional: bool = False
+    ) -> None:
+        super().__init__(name, requirement, value, got, reason, optional)  # all of them, so that the error can be pickled
+        self.name, self.requirement, self.value = name, requirement, value
+        self.got = repr(value) if got is None else got
+        self.reason, self.optional = reason, optional
+
+    def __str__(self) -> str:
+        why = f": {self.reason}" if self.reason else ""
+        return f"{self.name} must be {'None or ' if self.optional else ''}{self.requirement}, got {self.got}{why}"
+
+
+class ParameterError(ParameterProblem, ValueError):
+    """A parameter with a value that is not accepted."""
+
+
+class ParameterTypeError(ParameterProblem, TypeError):
+    """A parameter with a value of a wrong type."""
+
+
+def check_choice(name: str, value: object, options: Iterable[str], also: str = "") -> str:
     """Check that `value` is one of the options; `also` names other values that the caller accepts, for the message."""
     allowed = tuple(options)
     if not isinstance(value, str) or value not in allowed:
         words = f"{'' if len(allowed) == 1 else 'one of '}{', '.join(map(repr, allowed))}"
-        raise ValueError(f"{name} must be {words}{also and f', {also}'}, got {value!r}")
+        raise ParameterError(name, f"{words}{also and f', {also}'}", value)
     return value
 
 
-def number(
+def check_number(
     name: str, value: object, *, over: float = 0.0, or_equal: bool = False, maximum: float = sys.float_info.max
 ) -> float:
     """Check for a real number greater than `over` (or equal, with `or_equal`) and at most `maximum`."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number, got {value!r}")
+        raise ParameterTypeError(name, "a number", value)
     try:
         real = float(value)
     except OverflowError:  # from an int
-        raise ValueError(f"{name} must be at most {short(sys.float_info.max)}, got a larger number") from None
+        raise ParameterError(name, f"at most {short(sys.float_info.max)}", value, "a larger number") from None
     inside = real >= over if or_equal else real > over
     if not (inside and real <= maximum):
         high = "" if maximum == float("inf") else f" and at most {short(maximum, 6)}"
         high = " and finite" if maximum == sys.float_info.max else high
-        raise ValueError(f"{name} must be {'at least' if or_equal else 'greater than'} {short(over, 6)}{high}, got {value!r}")
+        raise ParameterError(name, f"{'at least' if or_equal else 'greater than'} {short(over, 6)}{high}", value)
     return real
 
 
-def count(name: str, value: object, minimum: int = 1) -> int:
+def check_integer(name: str, value: object, minimum: int = 1) -> int:
     """Check for an integer of at least `minimum`."""
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be a whole number, got {value!r}")
+        raise ParameterTypeError(name, "a whole number", value)
     if value < minimum:
-        raise ValueError(f"{name} must be at least {minimum}, got {value!r}")
+        raise ParameterError(name, f"at least {minimum}", value)
     return int(value)
 
 
-def flag(name: str, value: object) -> bool:
+def check_flag(name: str, value: object) -> bool:
     """Check for True or False."""
     if not isinstance(value, bool | int) and type(value).__name__ not in ("bool", "bool_"):
-        raise TypeError(f"{name} must be True or False, got {value!r}")
+        raise ParameterTypeError(name, "True or False", value)
     return bool(value)

@@ -80,3 +80,13 @@ def test_decimal_commas_are_noted(tmp_path, command):
     data.write_text("a;label\n" + "".join(f"{i},5;{'xy'[i % 2]}\n" for i in range(10)))
     arguments = [*command, data, *([tmp_path / "rows.svm"] if command == ["convert"] else [])]
     assert "Column 'a' looks numeric but is categorical, because '0,5' is not a number" in rosenblatt(*arguments).err
+
+
+def test_errors_of_parameters_name_an_option_only_if_the_command_has_it(tmp_path):
+    studio = rosenblatt("studio", "--set", "margin=abc", "--export", tmp_path / "page.html")
+    assert (studio.code, studio.err.partition(", got")[0]) == (2, "rosenblatt: margin must be a number from 0 to 10")
+    certify = rosenblatt("certify", "example:iris", "--time-limit", "-1").err
+    assert certify.startswith("rosenblatt: --time-limit must be greater than 0")
+    train = rosenblatt("train", "example:iris", "-a", "nonlinear-mse", "--max-iter", "none").err
+    reason = "every row moves the weights at every visit"
+    assert train == f"rosenblatt: --max-iter must be 'auto' or a whole number, got none: {reason}\n"

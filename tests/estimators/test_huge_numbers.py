@@ -32,7 +32,7 @@ def finite_or_refused(model: Any, X: Any, y: Any) -> None:
             assert "range" in words or "overflow" in words
             assert "scale" in words
             return
-        if model.keep != "vote":
+        if model._keep != "vote":
             assert np.isfinite(model.coef_).all()
             assert np.isfinite(model.intercept_).all()
         predicted = model.predict(X)

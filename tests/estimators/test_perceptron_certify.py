@@ -122,7 +122,7 @@ def test_a_batch_step_of_nothing_has_its_certificate_too() -> None:
 def test_the_proof_is_made_once_and_separable_rows_run_on(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     made = []
     certify = run_proofs.certify
-    monkeypatch.setattr(run_proofs, "certify", lambda *given: made.append(1) or certify(*given))
+    monkeypatch.setattr(run_proofs, "certify", lambda *rows, **given: made.append(1) or certify(*rows, **given))
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2)) + 6.0
     y = (X @ [1.0, -2.0] > -5.0).astype(int)
@@ -190,7 +190,7 @@ def test_a_proof_that_is_interrupted_leaves_no_trace(monkeypatch: pytest.MonkeyP
     model = rb.Perceptron(certify=True, random_state=0).fit(IRIS, NAMES == "setosa")
     before = dict(vars(model))
 
-    def interrupted(*_: Any) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(run_proofs, "certify", interrupted)

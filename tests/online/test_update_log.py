@@ -27,12 +27,12 @@ def naive_weights(model: Any, X: Any, y: Any) -> list[tuple[Any, Any]]:
     k = len(model.classes_)
     W = np.zeros((1 if k == 2 else k, 1 + X.shape[1]))
     found = [W.copy()]
-    batch = getattr(model, "update", "online") != "online"
+    batch = model._way == "batch"
     for at, (i, tau, time, rival, head) in enumerate(zip(*columns.values(), strict=True)):
         p = np.concatenate([[1.0], X[i]])
         if k == 2:
             W[0] += tau * (1 if y[i] == 1 else -1) * p
-        elif model.multiclass == "ovr":
+        elif model._multiclass == "ovr":
             W[head] += tau * (1 if rival == -1 else -1) * p
         else:
             W[y[i]] += tau * p

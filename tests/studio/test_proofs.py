@@ -99,7 +99,7 @@ def test_no_time_leaves_it_undecided_and_does_not_call_it_inseparable(monkeypatc
 
 
 def test_what_certify_cannot_hold_is_undecided_in_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> rb.Undecided:
+    def fail(*_: object, **__: object) -> rb.Undecided:
         raise ValueError("the proof was found, but too large: scale the features")
 
     monkeypatch.setattr("rosenblatt.studio.proof.certify", fail)
@@ -111,9 +111,9 @@ def test_what_certify_cannot_hold_is_undecided_in_its_words(monkeypatch: pytest.
 def test_a_proof_is_not_looked_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     limits = []
 
-    def patient(X: object, y: object, fit_intercept: bool, time_limit: float) -> object:
+    def patient(X: object, y: object, *, fit_intercept: bool, time_limit: float) -> object:
         limits.append(time_limit)
-        return rb.certify(X, y, fit_intercept, time_limit)
+        return rb.certify(X, y, fit_intercept=fit_intercept, time_limit=time_limit)
 
     monkeypatch.setattr("rosenblatt.studio.proof.certify", patient)
     prove(request("soft-margin", "xor"))

@@ -112,13 +112,14 @@ def test_without_starlette_the_error_names_what_to_install(monkeypatch: pytest.M
 def test_a_knob_may_be_a_number_a_word_or_nothing() -> None:
     from rosenblatt.cli.studio import _first_state
 
-    options = ("C=10", "order=permuted", "w_max=none", "fit_intercept=False", "start=[1, 2, 3]", "schedule=1/k")
+    options = ("C=10", "order=permuted", "max_updates=none", "fit_intercept=False", "start=[1, 2, 3]", "schedule=1/k")
     assert _first_state("soft-margin", options) == {
         "runs": [
             {
                 "algorithm": "soft-margin",
                 "knobs": {
-                    "C": 10, "order": "permuted", "w_max": None, "fit_intercept": False, "start": [1, 2, 3], "schedule": "1/k",
+                    "C": 10, "order": "permuted", "max_updates": None, "fit_intercept": False, "start": [1, 2, 3],
+                    "schedule": "1/k",
                 },
             }
         ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,14 @@ def test_failures_are_entries(request_and_rows: Any) -> None:
     (found,) = compare(request, prepared, ["max-margin"])
     assert found.failed == "no plane separates the rows"
     assert found.rank_key == (np.inf, np.inf, np.inf)
+
+
+def test_the_entry_of_a_failure_has_no_advice(request_and_rows: Any) -> None:
+    request, prepared = request_and_rows
+    (found,) = compare(request, replace(prepared, X=np.abs(prepared.X) * 1e300 + 1e300), ["perceptron"])
+    assert found.failed is not None
+    assert found.failed.startswith("the weights or a score exceed the range of float64: X has values up to ")
+    assert "scale" not in found.failed
 
 
 def test_the_callback_is_requested_before_each_fit(request_and_rows: Any) -> None:

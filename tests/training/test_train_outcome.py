@@ -14,6 +14,7 @@ from training_files import noisy_rows, separable_rows, write_csv, write_svmlight
 import rosenblatt as rb
 from rosenblatt.certificates.statements import Inseparable
 from rosenblatt.data.table import DataError
+from rosenblatt.estimators.base import StopWarning
 from rosenblatt.online.stopping import Stop
 from rosenblatt.training import train as train_module
 from rosenblatt.training.metrics import Confusion
@@ -253,11 +254,12 @@ def test_the_history_adds_up_to_all_updates(file: Any, algorithm: str) -> None:
 
 
 def test_warnings_are_collected_once_each() -> None:
+    stop, other = Stop("updates", "Stopped"), Stop("updates", "Other")
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        for message in ("one", "two", "one", "not separated: Stopped"):
-            warnings.warn(message, stacklevel=1)
-    assert messages_of(warned, Stop("updates", "Stopped")) == ("one", "two", "not separated")
+        for message in ("one", "two", "one", StopWarning("not separated", stop), StopWarning("not separated", other)):
+            warnings.warn(message, stacklevel=1)  # type: ignore[call-overload]
+    assert messages_of(warned, stop) == ("one", "two", "not separated", "not separated: Other")
 
 
 def test_provenance_names_the_file_its_digest_and_how_it_is_read(file: Any) -> None:

@@ -54,7 +54,7 @@ def command(
     if not as_json:
         print_notes(rows)
     with bar("proving"):
-        certificate = certify(rows.X, rows.y, fit_intercept, time_limit)
+        certificate = certify(rows.X, rows.y, fit_intercept=fit_intercept, time_limit=time_limit)
     if output is not None:
         save_certificate(certificate, output)
     if as_json:

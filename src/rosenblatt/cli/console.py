@@ -21,6 +21,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from ..validation import ParameterProblem
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -193,19 +195,30 @@ def failure(error: BaseException) -> click.ClickException | click.exceptions.Exi
         named = f"{error.filename}: " if error.filename else ""
         return Failure(f"{named}{error.strerror.lower()}")
     if isinstance(error, ValueError | TypeError | OSError | ImportError):
-        return Failure(_name_option(one_line(error)))
+        return Failure(_parameter_sentence(error) if isinstance(error, ParameterProblem) else one_line(error))
     return Failure(f"internal error, please report it: {type(error).__name__}: {one_line(error)}", INTERNAL_ERROR)
 
 
-def _name_option(sentence: str) -> str:
-    """Name the option instead of the parameter, if the message of the library begins with one."""
-    from ..catalog import command_line_options
-    from ..training.request import option_of
+def _parameter_sentence(error: ParameterProblem) -> str:
+    """The message about a parameter, which names the option instead if the running command has one for it."""
+    option = _option_of_command(error.name)
+    if option is None:
+        return one_line(error)
+    got = "none" if error.value is None else error.got
+    why = f": {error.reason}" if error.reason else ""
+    return " ".join(f"{option} must be {error.requirement}, got {got}{why}".split())
 
-    name, must_be, allowed = sentence.partition(" must be ")
-    if not must_be or name not in {*command_line_options(), "time_limit"}:
-        return sentence
-    return f"{option_of(name)}{must_be}{allowed.removeprefix('None or ').replace('None', 'none')}"
+
+def _option_of_command(parameter: str) -> str | None:
+    """The option of the running command that sets a parameter, or None."""
+    ctx = click.get_current_context(silent=True)
+    command = None if ctx is None else ctx.command
+    if ctx is not None and isinstance(command, click.Group) and ctx.invoked_subcommand is not None:
+        command = command.get_command(ctx, ctx.invoked_subcommand)
+    for each in [] if command is None else command.params:
+        if each.name == parameter and each.opts[0].startswith("--"):
+            return each.opts[0]
+    return None
 
 
 def one_line(error: BaseException) -> str:

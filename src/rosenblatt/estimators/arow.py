@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -17,9 +17,10 @@ from ..online.second_order import GaussianWeights, SecondOrderResult, fit_second
 from ..online.stopping import Stop
 from ..progress import current_callback
 from ..reporting.text import plural
-from ..validation import count, flag, number, one_of
-from .base import ClassWeight, KnownClasses, LinearClassifier, RandomState, check_n_jobs_and_verbose, seed_of
+from ..validation import check_choice, check_flag, check_integer, check_number
+from .base import KnownClasses, LinearClassifier, RandomState, SolutionPath, Way, check_n_jobs_and_verbose, seed_of
 from .online import JointOrOvr
+from .row_weights import ClassWeight
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -109,6 +110,8 @@ class AROW(LinearClassifier):
     _gaussian: GaussianWeights
     _classes_fixed: bool
 
+    _path: ClassVar[SolutionPath | None] = "chunks"
+
     def __init__(
         self,
         *,
@@ -135,6 +138,10 @@ class AROW(LinearClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    @property
+    def _way(self) -> Way:
+        return "online"
 
     @property
     def _iterations_are_passes(self) -> bool:
@@ -222,16 +229,16 @@ class AROW(LinearClassifier):
     # --- pieces of a fit -----------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        number("r", self.r)
-        one_of("order", self.order, get_args(Order))
-        one_of("multiclass", self.multiclass, get_args(JointOrOvr))
-        number("intercept_scaling", self.intercept_scaling)
+        check_number("r", self.r)
+        check_choice("order", self.order, get_args(Order))
+        check_choice("multiclass", self.multiclass, get_args(JointOrOvr))
+        check_number("intercept_scaling", self.intercept_scaling)
         for name in ("fit_intercept", "warm_start"):
-            flag(name, getattr(self, name))
+            check_flag(name, getattr(self, name))
         if isinstance(self.max_iter, str):
-            one_of("max_iter", self.max_iter, ("auto",), "a whole number")
+            check_choice("max_iter", self.max_iter, ("auto",), "a whole number")
         else:
-            count("max_iter", self.max_iter)
+            check_integer("max_iter", self.max_iter)
         check_n_jobs_and_verbose(self.n_jobs, self.verbose)
 
     def _is_joint(self, classes: Array) -> bool:

@@ -1,29 +1,29 @@
-"""The base of all estimators: validation, row weights, `fit`, scores and prediction."""
+"""The base of all estimators: validation, `fit`, scores and prediction."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from numbers import Integral, Real
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, assert_all_finite, check_is_fitted, validate_data
+from sklearn.utils.validation import assert_all_finite, check_is_fitted, validate_data
 
 from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
 from ..catalog import application_hook
 from ..data.problem import Problem, classes_and_codes, classes_of_chunk, make_problem
 from ..losses import Objective
-from ..reporting.text import short
 from ..scores import linear_scores
-from ..validation import one_of
+from ..validation import ParameterError, ParameterTypeError
+from .row_weights import ClassWeight, row_weights
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -33,7 +33,11 @@ if TYPE_CHECKING:
     from ..online.update_log import UpdateLog
 
 FLOATS = [np.float64, np.float32]
-ClassWeight: TypeAlias = Literal["balanced"] | Mapping[Any, float] | None
+# How a fit moves the weights: row by row, with all rows at once, or as iterations of a solver, which are no updates.
+Way: TypeAlias = Literal["online", "batch", "solver"]
+# What the page shows on the way to a solution: soft margins whose cost grows to that of the model ("cost") or to the widest
+# margin ("widest"), a shrinking penalty, the iterations of the fit, or the rows in chunks.
+SolutionPath: TypeAlias = Literal["cost", "widest", "penalty", "iterations", "chunks"]
 RandomState: TypeAlias = int | np.random.RandomState | None
 
 
@@ -60,6 +64,17 @@ class TrainingSet:
         return make_problem(self.X, self.codes, len(self.classes), multiclass=multiclass, weights=self.weights, x0=x0)
 
 
+class StopWarning(ConvergenceWarning):
+    """A fit that ended before its goal: what was not reached, and the stop."""
+
+    def __init__(self, problem: str, stop: Stop) -> None:
+        super().__init__(problem, stop)
+        self.problem, self.stop = problem, stop
+
+    def __str__(self) -> str:
+        return f"{self.problem}: {self.stop}"
+
+
 class StreamingObstacle(NamedTuple):
     """Why an estimator needs its rows in memory, and cannot be fitted from a cache on disk."""
 
@@ -79,17 +94,50 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     n_iter_: int
     stop_: Stop
 
-    # Defaults for estimators without these parameters.
-    class_weight: ClassWeight = None
-    multiclass: str = "ovr"
-    fit_intercept: bool = True
-    intercept_scaling: float = 1.0
-    keep: str = "last"
-    order: str = "cyclic"
+    fit_intercept: bool  # the one parameter that all estimators have
+
+    # --- parameters that some estimators lack: the value of the parameter, or what the estimator does without it -------------
+
+    @property
+    def _class_weight(self) -> ClassWeight:
+        given: ClassWeight = self.__dict__.get("class_weight")
+        return given
+
+    @property
+    def _multiclass(self) -> str:
+        given: str = self.__dict__.get("multiclass", "ovr")
+        return given
+
+    @property
+    def _intercept_scaling(self) -> float:
+        return float(self.__dict__.get("intercept_scaling", 1.0))
+
+    @property
+    def _keep(self) -> str:
+        given: str = self.__dict__.get("keep", "last")
+        return given
+
+    @property
+    def _order(self) -> str:
+        given: str = self.__dict__.get("order", "cyclic")
+        return given
 
     # --- capabilities, declared by subclasses ------------------------------------------------------------------------------
 
+    # How the page shows the way to a solution; None: by the solution alone.
+    _path: ClassVar[SolutionPath | None] = None
     _has_convergence: ClassVar[bool] = False  # whether `proofs.convergence` applies to its log
+
+    @property
+    def _way(self) -> Way:
+        """How a fit with these parameters moves the weights."""
+        return "solver"
+
+    @property
+    def _updates_made(self) -> int | None:
+        """The number of updates of the fit; None if the estimator does not count them."""
+        made: int | None = self.__dict__.get("n_updates_")
+        return made
 
     @property
     def _iterations_are_passes(self) -> bool:
@@ -158,7 +206,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         # the first pass stops there. `_learn` checks X if some rows are not visited.
         self._check_parameters()
         data = self._prepare(X, y, sample_weight)
-        problem, classes = data.problem(self.multiclass, self._x0), data.classes
+        problem, classes = data.problem(self._multiclass, self._x0), data.classes
         check_finite = partial(self._check_finite, data.X)
         del data  # the problem holds the rows that are needed
         return self._learn(problem, classes, check_finite)
@@ -188,7 +236,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         else:
             classes, fixed = classes_of_chunk(labels, stream.announced, stream.known, stream.fixed)
             codes = np.searchsorted(classes, labels)
-        weights = row_weights(sample_weight, self.class_weight, rows, codes, classes, allow_all_zero=stream is not None)
+        weights = row_weights(sample_weight, self._class_weight, rows, codes, classes, allow_all_zero=stream is not None)
         return TrainingSet(rows, classes, codes, weights, fixed)
 
     def _refuse_in_streams(self, name: str, given: object, value: str) -> None:
@@ -219,7 +267,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     @property
     def _x0(self) -> float:
         """The constant before every row; 0 without an intercept."""
-        return float(self.intercept_scaling) if self.fit_intercept else 0.0
+        return self._intercept_scaling if self.fit_intercept else 0.0
 
     # --- predicting --------------------------------------------------------------------------------------------------------
 
@@ -297,9 +345,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
 def check_n_jobs_and_verbose(n_jobs: object, verbose: object) -> None:
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
-        raise ValueError(f"n_jobs must be None or a whole number other than 0, got {n_jobs!r}")
+        raise ParameterError("n_jobs", "a whole number other than 0", n_jobs, optional=True)
     if not isinstance(verbose, Integral | np.bool_):
-        raise TypeError(f"verbose must be True, False or a whole number, got {verbose!r}")
+        raise ParameterTypeError("verbose", "True, False or a whole number", verbose)
 
 
 def seed_of(random_state: RandomState) -> int:
@@ -309,78 +357,5 @@ def seed_of(random_state: RandomState) -> int:
     try:
         return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     except ValueError:
-        raise ValueError(
-            f"random_state must be None, a whole number from 0 to 2**32 - 1 or a RandomState, got {random_state!r}"
-        ) from None
-
-
-# --- row weights -----------------------------------------------------------------------------------------------------------
-
-
-def row_weights(
-    sample_weight: npt.ArrayLike | None,
-    class_weight: ClassWeight,
-    X: Matrix,
-    codes: IntArray,
-    classes: Array,
-    *,
-    allow_all_zero: bool = False,
-) -> FloatArray | None:
-    """Return one weight >= 0 per row, or None if every row has weight 1."""
-    if sample_weight is None and class_weight is None:
-        return None
-    weights: FloatArray = np.ones(len(codes))
-    if sample_weight is not None:
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, allow_all_zero_weights=True)
-        if (weights < 0).any():
-            raise ValueError(f"sample_weight must not be negative, got {short(weights.min(), 6)}")
-    if class_weight is not None:
-        weights = weights * _class_weights_of_rows(class_weight, codes, classes, sample_weight)[codes]
-    if not allow_all_zero and not weights.any():
-        raise ValueError("sample_weight and class_weight give every row zero weight: there is nothing to learn from")
-    return weights
-
-
-def check_every_class_has_weight(weights: FloatArray | None, codes: IntArray, classes: Array) -> None:
-    """Raise an error if all rows of a class have weight 0, for solvers that need rows of every class."""
-    if weights is not None and len(present := np.unique(codes[weights > 0])) < len(classes):
-        absent = classes[np.setdiff1d(np.arange(len(classes)), present)].tolist()
-        raise ValueError(f"every row of class {absent[0]!r} has weight 0: it cannot be separated from the others")
-
-
-def weights_of_classes(class_weight: ClassWeight, classes: Array, counts: IntArray) -> FloatArray:
-    """Return the weight of each class from its number of rows, bit for bit equal to the result of `row_weights`."""
-    given = _checked_class_weight(class_weight)
-    if isinstance(given, str):
-        weights: FloatArray = compute_class_weight(given, classes=classes, y=classes, sample_weight=counts.astype(np.float64))
-        return weights
-    return _given_class_weights(given, classes)
-
-
-def _checked_class_weight(class_weight: ClassWeight) -> Literal["balanced"] | dict[Any, float]:
-    if isinstance(class_weight, str):
-        one_of("class_weight", class_weight, ("balanced",), "None or a dict of class to weight")
-    elif not isinstance(class_weight, dict):
-        raise TypeError(f"class_weight must be None, 'balanced' or a dict of class to weight, got {class_weight!r}")
-    return class_weight
-
-
-def _class_weights_of_rows(
-    class_weight: ClassWeight, codes: IntArray, classes: Array, sample_weight: npt.ArrayLike | None
-) -> FloatArray:
-    given = _checked_class_weight(class_weight)
-    if isinstance(given, str):
-        present, each = np.unique(codes), np.ones(len(classes))
-        each[present] = compute_class_weight(given, classes=classes[present], y=classes[codes], sample_weight=sample_weight)
-        return each
-    return _given_class_weights(given, classes)
-
-
-def _given_class_weights(class_weight: Mapping[Any, float], classes: Array) -> FloatArray:
-    given = [class_weight.get(label, 1.0) for label in classes.tolist()]
-    if not all(isinstance(weight, Real) for weight in given):
-        raise TypeError(f"class_weight must map classes to numbers, got {class_weight!r}")
-    each = np.array(given, np.float64)
-    if not (np.isfinite(each).all() and (each >= 0).all()):
-        raise ValueError(f"class_weight must be finite and not negative, got {class_weight!r}")
-    return each
+        allowed = "None, a whole number from 0 to 2**32 - 1 or a RandomState"
+        raise ParameterError("random_state", allowed, random_state) from None

@@ -5,10 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from ..array_types import Array, FloatArray, MatrixLike
 from ..data.problem import Problem
@@ -20,9 +19,9 @@ from ..online.stopping import Stop
 from ..parallel import one_blas_thread
 from ..progress import current_callback
 from ..reporting.text import byte_size, count, plural
-from ..validation import count as check_count
-from ..validation import flag, number
-from .base import ClassWeight, KnownClasses, LinearClassifier, check_n_jobs_and_verbose
+from ..validation import check_flag, check_integer, check_number
+from .base import KnownClasses, LinearClassifier, SolutionPath, StopWarning, check_n_jobs_and_verbose
+from .row_weights import ClassWeight
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -114,6 +113,8 @@ class LinearMSE(LinearClassifier):
     # From which partial_fit continues after fit: (squares, shift, R, rows).
     _moments: tuple[FloatArray | None, FloatArray | None, FloatArray | None, int]
 
+    _path: ClassVar[SolutionPath | None] = "penalty"
+
     def __init__(
         self,
         *,
@@ -156,7 +157,7 @@ class LinearMSE(LinearClassifier):
             check_finite()
             raise
         if found.stop.reason != "solved":
-            warnings.warn(f"the minimum was not reached: {found.stop}", ConvergenceWarning, stacklevel=4)
+            warnings.warn(StopWarning("the minimum was not reached", found.stop), stacklevel=4)
         self._set(found, classes)
         self._stream, self._moments = None, (found.total, found.shift, found.R, problem.n_visited)
         return self
@@ -197,7 +198,7 @@ class LinearMSE(LinearClassifier):
         before = self._stream_so_far()
         seen, fixed = (None, False) if before is None else (before.classes, before.fixed)
         data = self._prepare(X, y, sample_weight, finite=True, stream=KnownClasses(classes, seen, fixed))
-        known, problem = data.classes, data.problem(self.multiclass, self._x0)
+        known, problem = data.classes, data.problem(self._multiclass, self._x0)
         labels = Rest(data.codes.astype(np.int32), np.arange(len(known), dtype=np.int32), problem.labels.weights)
         problem = replace(problem, labels=labels)
         columns = 1 + problem.n_features + len(known)
@@ -236,11 +237,11 @@ class LinearMSE(LinearClassifier):
         return checked(from_triangle(R, d, problem.x0, float(self.alpha), rows))
 
     def _check_parameters(self) -> None:
-        number("alpha", self.alpha, or_equal=True)
-        number("intercept_scaling", self.intercept_scaling)
-        number("tol", self.tol)
-        check_count("max_iter", self.max_iter)
-        flag("fit_intercept", self.fit_intercept)
+        check_number("alpha", self.alpha, or_equal=True)
+        check_number("intercept_scaling", self.intercept_scaling)
+        check_number("tol", self.tol)
+        check_integer("max_iter", self.max_iter)
+        check_flag("fit_intercept", self.fit_intercept)
         check_n_jobs_and_verbose(None, self.verbose)
 
     def _set(self, solution: LeastSquaresSolution, classes: Array) -> None:

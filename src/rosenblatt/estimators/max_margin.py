@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.exceptions import ConvergenceWarning
 
 from ..array_types import Array, MatrixLike
 from ..online.stopping import Stop, merge_stops
@@ -18,8 +17,9 @@ from ..svm.hard_margin import widest_margin
 from ..svm.nearest_points import Nearest, nearest_points
 from ..svm.not_separable import NotSeparable
 from ..svm.problem import Head, heads
-from ..validation import count, flag, number, one_of
-from .base import check_every_class_has_weight, check_n_jobs_and_verbose
+from ..validation import check_choice, check_flag, check_integer, check_number
+from .base import SolutionPath, StopWarning, check_n_jobs_and_verbose
+from .row_weights import check_every_class_has_weight
 from .svm_base import MarginClassifier
 
 if TYPE_CHECKING:
@@ -113,6 +113,8 @@ class MaxMargin(MarginClassifier):
     no plane separates these 3 rows: the convex hulls of the two classes overlap (rows 1, 2, 3) ['1/2', '1', '1/2'] True
     """
 
+    _path: ClassVar[SolutionPath | None] = "widest"
+
     def __init__(
         self,
         *,
@@ -172,16 +174,16 @@ class MaxMargin(MarginClassifier):
             found = list(in_order(solve, range(len(problems)), effective_n_jobs(self.n_jobs)))
         self.classes_ = classes
         self._set(len(codes), problems, found)
-        for stop in {stop.sentence: stop for _, stop, *_ in found if stop.reason in ("rounding", "steps")}.values():
-            warnings.warn(f"tol={short(self.tol, 6)} was not reached: {stop.sentence}", ConvergenceWarning, stacklevel=4)
+        for stop in dict.fromkeys(stop for _, stop, *_ in found if stop.reason in ("rounding", "steps")):
+            warnings.warn(StopWarning(f"tol={short(self.tol, 6)} was not reached", stop), stacklevel=4)
         return self
 
     def _check_parameters(self) -> None:
-        number("tol", self.tol)
-        flag("fit_intercept", self.fit_intercept)
-        one_of("multiclass", self.multiclass, get_args(OvrOrOvo))
-        one_of("inseparable", self.inseparable, get_args(Inseparable))
-        count("max_iter", self.max_iter)
+        check_number("tol", self.tol)
+        check_flag("fit_intercept", self.fit_intercept)
+        check_choice("multiclass", self.multiclass, get_args(OvrOrOvo))
+        check_choice("inseparable", self.inseparable, get_args(Inseparable))
+        check_integer("max_iter", self.max_iter)
         check_n_jobs_and_verbose(self.n_jobs, self.verbose)
 
     def _solve_head(self, head: Head, classes: Array, progress: ProgressCallback | None) -> Solved:

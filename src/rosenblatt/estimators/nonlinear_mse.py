@@ -5,10 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal, Self, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ..array_types import Array, IntArray
@@ -18,9 +17,10 @@ from ..least_squares.nonlinear import NonlinearOutOfRangeError, evaluate, minimi
 from ..losses import LOGISTIC_MSE, NONLINEAR_MSE, Objective
 from ..online.rules.nonlinear_mse import ACTIVATIONS, MAX_CURVATURE, MAX_STEP, NonlinearMSERule, nonlinear_mse_rule
 from ..online.run import OutOfRangeError, RunConfig, RunResult, Step
-from ..validation import count, number, one_of
-from .base import ClassWeight, RandomState, StreamingObstacle
+from ..validation import ParameterError, check_choice, check_integer, check_number
+from .base import RandomState, SolutionPath, StopWarning, StreamingObstacle, Way
 from .online import Keep, OnlineClassifier, VoteCount
+from .row_weights import ClassWeight
 
 Solver: TypeAlias = Literal["minimum", "online", "batch", "batch-mean"]
 Order: TypeAlias = Literal["cyclic", "permuted", "random"]
@@ -128,8 +128,8 @@ class NonlinearMSE(OnlineClassifier):
     loss_: float
     gradient_norm_: float
     saturated_: IntArray
-    multiclass = "ovr"  # not a parameter: each class has targets of its own
     _auto: float
+    _path: ClassVar[SolutionPath | None] = "iterations"
 
     def __init__(
         self,
@@ -189,8 +189,14 @@ class NonlinearMSE(OnlineClassifier):
         return super().reading(keep)
 
     @property
+    def _way(self) -> Way:
+        if self.solver == "minimum":
+            return "solver"
+        return "online" if self.solver == "online" else "batch"
+
+    @property
     def _iterations_are_passes(self) -> bool:
-        return self.solver != "minimum"
+        return self._way != "solver"
 
     def _minimized(self) -> Objective:
         return Objective(LOGISTIC_MSE if self.activation == "logistic" else NONLINEAR_MSE, 0.5)
@@ -204,7 +210,7 @@ class NonlinearMSE(OnlineClassifier):
         return nonlinear_mse_rule(self.activation)
 
     def _config_options(self) -> dict[str, Any]:
-        tol = float(self.tol) if self.solver.startswith("batch") else None
+        tol = float(self.tol) if self._way == "batch" else None
         return {"update": self.solver, "order": self.order, "max_updates": self.max_updates, "tol": tol}
 
     def _config(self, problem: Problem, keep_log: bool) -> RunConfig:
@@ -240,18 +246,19 @@ class NonlinearMSE(OnlineClassifier):
         return isinstance(self.step, str) or self.solver == "minimum"
 
     def _check_own_parameters(self) -> None:
-        one_of("activation", self.activation, ACTIVATIONS)
-        one_of("solver", self.solver, get_args(Solver))
-        one_of("order", self.order, get_args(Order))
-        number("tol", self.tol)
+        check_choice("activation", self.activation, ACTIVATIONS)
+        check_choice("solver", self.solver, get_args(Solver))
+        check_choice("order", self.order, get_args(Order))
+        check_number("tol", self.tol)
         if isinstance(self.step, str):
-            one_of("step", self.step, ("auto",), "a number greater than 0 or a callable")
+            check_choice("step", self.step, ("auto",), "a number greater than 0 or a callable")
         elif not callable(self.step):
-            number("step", self.step)
+            check_number("step", self.step)
         if self.max_iter is None:
-            raise ValueError("max_iter must be 'auto' or a whole number, got None: every row moves the weights at every visit")
+            reason = "every row moves the weights at every visit"
+            raise ParameterError("max_iter", "'auto' or a whole number", None, reason=reason)
         if self.max_updates is not None:
-            count("max_updates", self.max_updates)
+            check_integer("max_updates", self.max_updates)
         if self.solver == "minimum" and self.keep != "last":
             raise ValueError(f"solver='minimum' has no updates to read, got keep={self.keep!r}: use solver='online'")
 
@@ -272,7 +279,7 @@ class NonlinearMSE(OnlineClassifier):
 
     def _finish(self, problem: Problem) -> None:
         if self.solver == "minimum" and self.stop_.reason != "solved":
-            warnings.warn(f"the minimum was not reached: {self.stop_}", ConvergenceWarning, stacklevel=6)
+            warnings.warn(StopWarning("the minimum was not reached", self.stop_), stacklevel=6)
         if len(self.classes_) < 2:
             self.loss_, self.gradient_norm_, self.saturated_ = 0.0, 0.0, np.zeros(0, np.intp)
             return

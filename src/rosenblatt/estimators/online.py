@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -27,8 +26,19 @@ from ..online.stopping import Stop
 from ..online.update_log import UpdateLog
 from ..progress import current_callback
 from ..reporting.text import plural
-from ..validation import count, flag, number, one_of
-from .base import FLOATS, KnownClasses, LinearClassifier, RandomState, StreamingObstacle, check_n_jobs_and_verbose, seed_of
+from ..validation import check_choice, check_flag, check_integer, check_number
+from .base import (
+    FLOATS,
+    KnownClasses,
+    LinearClassifier,
+    RandomState,
+    StopWarning,
+    StreamingObstacle,
+    Way,
+    check_n_jobs_and_verbose,
+    seed_of,
+)
+from .row_weights import ClassWeight
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -47,7 +57,7 @@ MAX_AUTO_PASSES = 1000
 
 
 def _streams(self: OnlineClassifier) -> bool:
-    if self.keep == "pocket" or self._config_options().get("update", "online") != "online":
+    if self.keep == "pocket" or self._way != "online":
         raise AttributeError(
             "partial_fit visits each row once, but keep='pocket' and batch updates need all rows several times: use fit"
         )
@@ -65,9 +75,9 @@ class OnlineClassifier(LinearClassifier):
     random_state: RandomState
     n_jobs: int | None
     verbose: int
-    # Defaults for estimators without these parameters.
-    update: str = "online"
-    init: Init = "zeros"
+    class_weight: ClassWeight
+    intercept_scaling: float
+    order: str
 
     n_updates_: int
     log_: UpdateLog | None
@@ -98,13 +108,22 @@ class OnlineClassifier(LinearClassifier):
         return None
 
     @property
+    def _way(self) -> Way:
+        return "online"
+
+    @property
     def _iterations_are_passes(self) -> bool:
         return True
 
     @property
+    def _first_weights(self) -> Init:
+        """The weights before the first update."""
+        return "zeros"
+
+    @property
     def _scans_for_each_update(self) -> bool:
         """Whether every update scans all rows; a pass is then n updates."""
-        return self.order == "mistakes" and self.update == "online"
+        return self.order == "mistakes" and self._way == "online"
 
     def _check_stream_parameters(self) -> None:
         """Raise an error for a parameter that needs all rows, which `partial_fit` does not have."""
@@ -134,7 +153,7 @@ class OnlineClassifier(LinearClassifier):
         if self._needs_finite_rows():
             check_finite()
         before = self._run if self.warm_start and hasattr(self, "_run") else None
-        start = initial_state(problem, classes, self.init, bool(self.fit_intercept), before)
+        start = initial_state(problem, classes, self._first_weights, bool(self.fit_intercept), before)
         keep_log = (bool(self.log) and problem.pages is None) or self.keep in ("pocket", "vote")
         # The average sums dense rows during the pass. Sparse rows are cheaper to sum from the log, where a row that moved the
         # weights many times is added once; but not in cyclic order, which gives the same bits with a log, without one and from
@@ -159,7 +178,7 @@ class OnlineClassifier(LinearClassifier):
         proved = stop.reason == "impossible" and stop.certificate is not None
         endless = self.max_iter is None or (proofs is not None and config.max_iter is None)
         if endless and not (stop.separated or proved):
-            warnings.warn(f"the rows were not separated: {stop}", ConvergenceWarning, stacklevel=4)
+            warnings.warn(StopWarning("the rows were not separated", stop), stacklevel=4)
         self._classes_fixed = True
         self._set(history_of_fit(problem, classes, result), stop, result.passes)
         self._forget_proofs()
@@ -212,7 +231,7 @@ class OnlineClassifier(LinearClassifier):
         known, fixed = (None, False) if before is None else (before.classes, self._classes_fixed)
         dtype = FLOATS if before is None else before.state.w.dtype
         data = self._prepare(X, y, sample_weight, dtype=dtype, finite=True, stream=KnownClasses(classes, known, fixed))
-        problem = data.problem(self.multiclass, self._x0)
+        problem = data.problem(self._multiclass, self._x0)
         if before is None:
             before = self._empty_run(problem, data.classes)
         if len(data.classes) < 2:
@@ -232,25 +251,25 @@ class OnlineClassifier(LinearClassifier):
         return self
 
     def _empty_run(self, problem: Problem, classes: Array) -> History:
-        if len(classes) < 2 and not isinstance(self.init, str):
+        if len(classes) < 2 and not isinstance(self._first_weights, str):
             raise ValueError("init is an array, which needs all classes: pass classes= in the first call of partial_fit")
-        start = initial_state(problem, classes, self.init, bool(self.fit_intercept), None)
+        start = initial_state(problem, classes, self._first_weights, bool(self.fit_intercept), None)
         sums = zero_sums(start) if self.keep == "average" else None
         return History(classes, start, isinstance(problem.rows, Dense), 0, np.zeros(len(start.counts), np.int64), sums)
 
     # --- pieces of a fit -----------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        one_of("keep", self.keep, get_args(Keep))
-        one_of("multiclass", self.multiclass, get_args(JointOrOvr))
-        one_of("vote_count", self.vote_count, get_args(VoteCount))
-        number("intercept_scaling", self.intercept_scaling)
+        check_choice("keep", self.keep, get_args(Keep))
+        check_choice("multiclass", self._multiclass, get_args(JointOrOvr))
+        check_choice("vote_count", self.vote_count, get_args(VoteCount))
+        check_number("intercept_scaling", self.intercept_scaling)
         for name in ("fit_intercept", "warm_start", "log"):
-            flag(name, getattr(self, name))
+            check_flag(name, getattr(self, name))
         if isinstance(self.max_iter, str):
-            one_of("max_iter", self.max_iter, ("auto",), "a whole number or None")
+            check_choice("max_iter", self.max_iter, ("auto",), "a whole number or None")
         elif self.max_iter is not None:
-            count("max_iter", self.max_iter)
+            check_integer("max_iter", self.max_iter)
         check_n_jobs_and_verbose(self.n_jobs, self.verbose)
         self._check_own_parameters()
 
@@ -314,7 +333,7 @@ class OnlineClassifier(LinearClassifier):
         [1]
         """
         check_is_fitted(self, "classes_")
-        one_of("keep", keep, get_args(Keep))
+        check_choice("keep", keep, get_args(Keep))
         other = copy.copy(self)
         if keep == self.keep:
             return other
@@ -333,7 +352,7 @@ class OnlineClassifier(LinearClassifier):
             # The log of a fit refers to X, which may change, so its vote is taken now; a stream's when it is first used.
             run.check_logged("vote")
             live = any(not log.is_compact for _, log in run.logs)
-            return {"_votes": run.votes(self.multiclass == "ovr", self.vote_count) if live else None}
+            return {"_votes": run.votes(self._multiclass == "ovr", self.vote_count) if live else None}
         if keep == "pocket":
             pockets = run.pockets(effective_n_jobs(self.n_jobs))
             states = [found.state for found in pockets]
@@ -350,7 +369,7 @@ class OnlineClassifier(LinearClassifier):
         if "coef_" in self.__dict__:
             return super()._scores(X)
         if self._votes is None:
-            self._votes = self._run.votes(self.multiclass == "ovr", self.vote_count)
+            self._votes = self._run.votes(self._multiclass == "ovr", self.vote_count)
         return np.concatenate([vote.scores(X, effective_n_jobs(self.n_jobs)) for vote in self._votes], axis=1)
 
     def __getattr__(self, name: str) -> Any:

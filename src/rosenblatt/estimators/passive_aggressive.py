@@ -6,9 +6,10 @@ from typing import Any, Literal, get_args
 
 from ..data.problem import Problem
 from ..online.rules.passive_aggressive import VARIANTS, PassiveAggressiveRule, passive_aggressive_rule
-from ..validation import count, number, one_of
-from .base import ClassWeight, RandomState
+from ..validation import check_choice, check_integer, check_number
+from .base import RandomState
 from .online import JointOrOvr, Keep, OnlineClassifier, Order, VoteCount
+from .row_weights import ClassWeight
 
 
 class PassiveAggressive(OnlineClassifier):
@@ -139,8 +140,8 @@ class PassiveAggressive(OnlineClassifier):
         return {"order": self.order, "max_updates": self.max_updates}
 
     def _check_own_parameters(self) -> None:
-        number("C", self.C, maximum=float("inf"))
-        one_of("variant", self.variant, VARIANTS)
+        check_number("C", self.C, maximum=float("inf"))
+        check_choice("variant", self.variant, VARIANTS)
         if self.max_updates is not None:
-            count("max_updates", self.max_updates)
-        one_of("order", self.order, get_args(Order))
+            check_integer("max_updates", self.max_updates)
+        check_choice("order", self.order, get_args(Order))

@@ -10,12 +10,14 @@ from sklearn.utils.validation import check_is_fitted
 from ..array_types import Array
 from ..data.problem import Problem, mean_sqnorm
 from ..kernels.linear.schemes import Joint, State
+from ..online.history import Init
 from ..online.rules.perceptron import PerceptronRule
 from ..online.run import RunConfig, RunResult, Step
 from ..online.solver import solve
-from ..validation import count, flag, number, one_of
-from .base import ClassWeight, RandomState, StreamingObstacle
+from ..validation import check_choice, check_flag, check_integer, check_number
+from .base import RandomState, StreamingObstacle, Way
 from .online import JointOrOvr, Keep, OnlineClassifier, Order, VoteCount
+from .row_weights import ClassWeight
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -188,6 +190,14 @@ class Perceptron(OnlineClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @property
+    def _way(self) -> Way:
+        return "online" if self.update == "online" else "batch"
+
+    @property
+    def _first_weights(self) -> Init:
+        return self.init
+
     def _rule(self, problem: Problem) -> PerceptronRule:
         return PerceptronRule(mean_sqnorm(problem) if self.margin == "auto" else float(self.margin))
 
@@ -277,22 +287,22 @@ class Perceptron(OnlineClassifier):
         super()._check_stream_parameters()
 
     def _check_own_parameters(self) -> None:
-        flag("certify", self.certify)
-        one_of("update", self.update, get_args(Update))
-        one_of("order", self.order, get_args(Order))
+        check_flag("certify", self.certify)
+        check_choice("update", self.update, get_args(Update))
+        check_choice("order", self.order, get_args(Order))
         if isinstance(self.margin, str):
-            one_of("margin", self.margin, ("auto",), "or a number of at least 0")
+            check_choice("margin", self.margin, ("auto",), "or a number of at least 0")
         else:
-            number("margin", self.margin, or_equal=True)
+            check_number("margin", self.margin, or_equal=True)
         if not callable(self.step):
-            number("step", self.step)
+            check_number("step", self.step)
         if isinstance(self.init, str):
-            one_of("init", self.init, ("zeros", "sum"), "or an array")
+            check_choice("init", self.init, ("zeros", "sum"), "or an array")
         if self.max_updates is not None:
-            count("max_updates", self.max_updates)
+            check_integer("max_updates", self.max_updates)
         if self.w_max is not None:
-            number("w_max", self.w_max)
+            check_number("w_max", self.w_max)
         if self.tol is not None:
-            number("tol", self.tol)
+            check_number("tol", self.tol)
             if self.update == "online":
                 raise ValueError(f"tol is the length of a batch step, got tol={self.tol!r} with update='online'")

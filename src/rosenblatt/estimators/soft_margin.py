@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.exceptions import ConvergenceWarning
 
 from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
 from ..data.problem import make_rows, rows_width
@@ -23,15 +22,9 @@ from ..svm.crammer_singer import lead_over_rivals, solve_crammer_singer
 from ..svm.hard_margin import hard_margin, prefer_hard_margin
 from ..svm.problem import BinarySVM, Head, Solution, SolverLimits, heads
 from ..svm.solver_choice import SOLVERS, solve_binary_svm
-from ..validation import count, flag, number, one_of
-from .base import (
-    ClassWeight,
-    RandomState,
-    TrainingSet,
-    check_every_class_has_weight,
-    check_n_jobs_and_verbose,
-    seed_of,
-)
+from ..validation import check_choice, check_flag, check_integer, check_number
+from .base import RandomState, SolutionPath, StopWarning, TrainingSet, check_n_jobs_and_verbose, seed_of
+from .row_weights import ClassWeight, check_every_class_has_weight
 from .svm_base import MarginClassifier, margin_of
 
 if TYPE_CHECKING:
@@ -166,6 +159,8 @@ class SoftMargin(MarginClassifier):
             raise AttributeError("SoftMargin has no slack_ before fit")
         slack: FloatArray = np.maximum(0.0, 1.0 - self.canonical_)
         return slack
+
+    _path: ClassVar[SolutionPath | None] = "cost"
 
     def __init__(
         self,
@@ -350,22 +345,22 @@ class SoftMargin(MarginClassifier):
     def _end(self, stops: list[Stop]) -> None:
         self.stop_ = merge_stops(stops, self.classes_, pairs=self.multiclass == "ovo")
         if self.stop_.reason != "tolerance":
-            warnings.warn(f"tol={short(self.tol, 6)} was not reached: {self.stop_.sentence}", ConvergenceWarning, stacklevel=6)
+            warnings.warn(StopWarning(f"tol={short(self.tol, 6)} was not reached", self.stop_), stacklevel=6)
 
     def _check_parameters(self) -> None:
-        number("C", self.C, maximum=float("inf"))
-        one_of("loss", self.loss, get_args(Loss))
-        one_of("multiclass", self.multiclass, get_args(Multiclass))
-        flag("fit_intercept", self.fit_intercept)
-        flag("penalize_intercept", self.penalize_intercept)
-        one_of("solver", self.solver, ("auto", *SOLVERS))
-        number("intercept_scaling", self.intercept_scaling)
-        number("tol", self.tol)
+        check_number("C", self.C, maximum=float("inf"))
+        check_choice("loss", self.loss, get_args(Loss))
+        check_choice("multiclass", self.multiclass, get_args(Multiclass))
+        check_flag("fit_intercept", self.fit_intercept)
+        check_flag("penalize_intercept", self.penalize_intercept)
+        check_choice("solver", self.solver, ("auto", *SOLVERS))
+        check_number("intercept_scaling", self.intercept_scaling)
+        check_number("tol", self.tol)
         if isinstance(self.max_iter, str):
-            one_of("max_iter", self.max_iter, ("auto",), "or a whole number")
+            check_choice("max_iter", self.max_iter, ("auto",), "or a whole number")
         else:
-            count("max_iter", self.max_iter)
-        flag("warm_start", self.warm_start)
+            check_integer("max_iter", self.max_iter)
+        check_flag("warm_start", self.warm_start)
         check_n_jobs_and_verbose(self.n_jobs, self.verbose)
         if (self.solver, self.loss) in (("newton", "hinge"), ("interior-point", "squared_hinge")):
             raise ValueError(f"solver={self.solver!r} does not solve loss={self.loss!r}")

@@ -19,6 +19,8 @@ class MarginClassifier(LinearClassifier):
     Several classes are several binary problems. Attributes have one entry per binary problem, even if there is only one.
     """
 
+    multiclass: str
+
     support_: list[IntArray]
     multipliers_: list[FloatArray]
     margin_: FloatArray

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..array_types import IntArray
-from ..validation import one_of
+from ..validation import check_choice
 from .explanation import CANDIDATES_PER_REASON, NAME_SEARCH_S, distinct, extremes, listed, reasons_of, words_of
 from .features import columns_of
 from .identity import digest
@@ -100,7 +100,7 @@ class FilterView:
         list of Reason
             Names and contributions.
         """
-        one_of("by", by, ("features", "words"))
+        check_choice("by", by, ("features", "words"))
         state, message, columns = self._parsed(raw)
         with self.store.lock:
             weights = state.learner.weights[columns]

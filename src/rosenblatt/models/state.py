@@ -97,7 +97,7 @@ def model_of(
         classes=estimator.classes_,
         coef=fitted.get("coef_"),
         intercept=fitted.get("intercept_"),
-        pairs=estimator.multiclass == "ovo" and len(estimator.classes_) > 2,
+        pairs=estimator._multiclass == "ovo" and len(estimator.classes_) > 2,
         votes=None if fitted.get("coef_") is not None else tuple(store_vote(vote) for vote in _votes(estimator)),
         names=None if names is None else tuple(str(name) for name in names),
         recipe=recipe,
@@ -110,7 +110,7 @@ def model_of(
 
 
 def _votes(estimator: Any) -> Any:
-    return estimator._votes or estimator._run.votes(estimator.multiclass == "ovr", estimator.vote_count)
+    return estimator._votes or estimator._run.votes(estimator._multiclass == "ovr", estimator.vote_count)
 
 
 def _as_python(value: Any) -> Any:
@@ -179,7 +179,7 @@ def encode_run(estimator: Any, arrays: Arrays) -> Meta:
     """Encode the run of an `OnlineClassifier`. Weights that equal the model's are not stored twice."""
     run, coef = estimator._run, vars(estimator).get("coef_")
     state, sums = run.state, run.sums
-    if estimator.keep == "average" and sums is None and len(run.classes) > 1:
+    if estimator._keep == "average" and sums is None and len(run.classes) > 1:
         sums = run._sums()
     same = coef is not None and coef.dtype == state.w.dtype and np.array_equal(coef, run.heads)
     meta = {
@@ -267,7 +267,7 @@ def restore_gaussian(estimator: AROW, model: Model, meta: Meta, arrays: Arrays) 
     require(variances.shape == coef.shape, "AROW: variances and weights have different shapes")
     require(bias.shape == bias_variances.shape == (len(coef),), "AROW: the bias has the wrong shape")
     require((variances >= 0).all() and (bias_variances >= 0).all(), "AROW: a variance is negative")
-    joint = len(coef) > 1 and estimator.multiclass == "joint"
+    joint = len(coef) > 1 and estimator._multiclass == "joint"
     counted = counts.dtype == np.int64 and counts.shape == (1 if joint else len(coef),)
     require(counted and (counts >= 0).all(), "AROW: the update counts are invalid")
     estimator._gaussian = GaussianWeights(coef.copy(), bias, variances, bias_variances, counts)

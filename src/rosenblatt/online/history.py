@@ -19,6 +19,7 @@ from ..data.problem import Problem, as_heads, heads_of, zero_state, zero_sums
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import Binary, Joint, Rest, State
 from ..kernels.linear.walks import Moves
+from ..validation import ParameterError
 from .pocket import Pocket, pocket
 from .readings import Vote, Walk, average, births, constant_walk, sums_of_times, vote_weights, walk_of_log
 from .run import Rule, RunConfig, RunResult
@@ -195,18 +196,18 @@ def _as_numbers(init: Init) -> Array:
     try:
         array = np.asarray(init)
     except ValueError:
-        raise ValueError(f"init must be 'zeros', 'sum' or an array with rows of one length, got {init!r:.80}") from None
+        requirement = "'zeros', 'sum' or an array with rows of one length"
+        raise ParameterError("init", requirement, init, f"{init!r:.80}") from None
     if array.dtype.kind not in "biuf":
-        raise ValueError(f"init must be 'zeros', 'sum' or an array of real numbers, got {array.tolist()!r:.80}")
+        raise ParameterError("init", "'zeros', 'sum' or an array of real numbers", init, f"{array.tolist()!r:.80}")
     return array
 
 
 def _from_array(init: Array, heads: FloatArray, start: State, fit_intercept: bool) -> None:
     k, d = heads.shape
     if not (abs(init) <= np.finfo(heads.dtype).max).all():
-        raise ValueError(
-            f"init must be 'zeros', 'sum' or an array of finite {heads.dtype.name} numbers, got {init.tolist()!r:.80}"
-        )
+        requirement = f"'zeros', 'sum' or an array of finite {heads.dtype.name} numbers"
+        raise ParameterError("init", requirement, init, f"{init.tolist()!r:.80}")
     full = init[None] if init.ndim == 1 else init
     if full.shape == (k, d + 1) and fit_intercept:
         start.bias[...], full = full[:, 0], full[:, 1:]

@@ -352,17 +352,29 @@ def empty_sums(state: State) -> State:
 
 
 class OutOfRangeError(ValueError):
-    """A score or a weight is not finite: X has values that are too large, infinite or NaN."""
+    """A score or a weight is not finite: X has values that are too large, infinite or NaN.
+
+    `problem` is the cause, `advice` what to do about it.
+    """
+
+    def __init__(self, problem: str, advice: str = "") -> None:
+        super().__init__(problem, advice)
+        self.problem, self.advice = problem, advice
+
+    def __str__(self) -> str:
+        return f"{self.problem}; {self.advice}" if self.advice else self.problem
 
 
 def raise_out_of_range(problem: Problem) -> NoReturn:
     """Raise an error that says whether the values of X are the cause."""
     largest = _largest(problem)
     kind = problem.rows.values.dtype.name
-    cause = f"X has values up to {short(largest)}; scale the features (for example with sklearn.preprocessing.MaxAbsScaler)"
+    cause = f"X has values up to {short(largest)}"
+    advice = "scale the features (for example with sklearn.preprocessing.MaxAbsScaler)"
     if largest < 1e15:
-        cause = f"the values of X, up to {short(largest)}, are not the cause; check step, init, intercept_scaling and weights"
-    raise OutOfRangeError(f"the weights or a score exceed the range of {kind}: {cause}")
+        cause = f"the values of X, up to {short(largest)}, are not the cause"
+        advice = "check step, init, intercept_scaling and weights"
+    raise OutOfRangeError(f"the weights or a score exceed the range of {kind}: {cause}", advice)
 
 
 def _largest(problem: Problem) -> float:

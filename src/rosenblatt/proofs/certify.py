@@ -29,12 +29,12 @@ from ..certificates.statements import Certificate
 from ..certificates.verify import CheckCode, verify
 from ..data.problem import classes_and_codes
 from ..parallel import one_blas_thread
-from ..validation import flag, number
+from ..validation import check_flag, check_number
 from .prover import SeveralClasses, TwoClasses
 
 
 def certify(
-    X: MatrixLike, y: npt.ArrayLike, fit_intercept: bool = True, time_limit: float | None = None, *, verbose: int = 0
+    X: MatrixLike, y: npt.ArrayLike, *, fit_intercept: bool = True, time_limit: float | None = None, verbose: int = 0
 ) -> Certificate:
     """Prove that planes separate the classes, and with which margin, or that no planes do.
 
@@ -78,8 +78,8 @@ def certify(
     not separable: the segment between rows 1 and 4 intersects the segment between rows 2 and 3,
     which have another label.
     """
-    flag("fit_intercept", fit_intercept)
-    deadline = math.inf if time_limit is None else time.monotonic() + number("time_limit", time_limit)
+    check_flag("fit_intercept", fit_intercept)
+    deadline = math.inf if time_limit is None else time.monotonic() + check_number("time_limit", time_limit)
     given = validated_rows(X, y, "certify")
     certificate = unchecked_certificate(given, bool(fit_intercept), deadline, bool(verbose))
     check = verify(certificate, given.X, given.y)

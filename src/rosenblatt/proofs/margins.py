@@ -20,7 +20,7 @@ import numpy.typing as npt
 from ..array_types import FloatArray, MatrixLike
 from ..certificates.exact_numbers import Interval, as_float
 from ..certificates.statements import Inseparable, Separable
-from ..validation import flag, number, one_of
+from ..validation import check_choice, check_flag, check_number
 from .certify import certify
 from .exact_margins import longest_row
 from .hypothesis import LinearModel, Space, class_codes, hypothesis_and_rows, row_lengths, validated_matrix
@@ -88,8 +88,8 @@ def margin(
     >>> rb.margin(([0.0, 1.0], -2.0), X, y, space="geometric", each=True).tolist()
     [2.0, 2.0, 2.0, 2.0]
     """
-    one_of("space", space, SPACES)
-    flag("each", each)
+    check_choice("space", space, SPACES)
+    check_flag("each", each)
     found, rows = hypothesis_and_rows(model, X)
     margins = found.margins(rows, class_codes(found, y, rows.shape[0]), space)
     return margins if each else float(margins.min())
@@ -123,8 +123,8 @@ def radius(X: MatrixLike, *, space: Space = "augmented", intercept_scaling: floa
     >>> rb.radius([[3, 4], [0, 1]], space="geometric"), rb.radius([[2, 2], [0, 1]])
     (5.0, 3.0)
     """
-    one_of("space", space, SPACES)
-    x0 = number("intercept_scaling", intercept_scaling)
+    check_choice("space", space, SPACES)
+    x0 = check_number("intercept_scaling", intercept_scaling)
     return float(row_lengths(validated_matrix(X), x0 if space == "augmented" else 0.0).max())
 
 
@@ -190,11 +190,11 @@ def mistake_bound(
     >>> rb.Perceptron(max_iter=None).fit(X, y).n_updates_ <= bound.upper
     True
     """
-    flag("fit_intercept", fit_intercept)
-    b, rho = number("update_margin", update_margin, or_equal=True), number("step", step)
+    check_flag("fit_intercept", fit_intercept)
+    b, rho = check_number("update_margin", update_margin, or_equal=True), check_number("step", step)
     if model is not None:
         return _bound_by_model(model, X, y, b / rho, bool(fit_intercept))
-    certificate = certify(X, y, fit_intercept, time_limit)
+    certificate = certify(X, y, fit_intercept=fit_intercept, time_limit=time_limit)
     if isinstance(certificate, Inseparable):
         raise ValueError(f"the mistakes of a perceptron on these rows are not bounded: {certificate}")
     squares = longest_row(validated_matrix(X)) + int(fit_intercept)

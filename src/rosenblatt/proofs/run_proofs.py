@@ -37,7 +37,7 @@ def certificate_for(problem: Problem, classes: Array) -> Certificate | None:
         rows, codes = rows[problem.visited], codes[problem.visited]
     if codes.min() == codes.max():
         return None
-    return certify(rows, np.asarray(classes)[codes], bool(problem.x0))
+    return certify(rows, np.asarray(classes)[codes], fit_intercept=bool(problem.x0))
 
 
 class Proofs:

@@ -278,7 +278,7 @@ def run_bound(story: Story) -> float | None:
     bounded, log = model._bounded_run(), model._update_log
     if not isinstance(certificate, Separable) or bounded is None:
         return None
-    if model.intercept_scaling != 1.0 or bool(model.fit_intercept) != certificate.about.intercept:
+    if model._intercept_scaling != 1.0 or bool(model.fit_intercept) != certificate.about.intercept:
         return None
     labels = None if log is None else log.record.problem.labels
     if labels is not None and (labels.weights.size or isinstance(labels, Rest) or log.record.start.w.any()):

@@ -93,7 +93,7 @@ class Facts:
     @property
     def votes(self) -> bool:
         """Whether the estimator is a vote, which has no planes of its own."""
-        return bool(self.story.estimator.keep == "vote")
+        return bool(self.story.estimator._keep == "vote")
 
     @cached_property
     def model(self) -> Any:
@@ -109,7 +109,7 @@ class Facts:
     @cached_property
     def planes(self) -> tuple[FloatArray, FloatArray] | None:
         """(weights, intercepts): one plane for two classes, else one for each class; None if the model has no such planes."""
-        if self.model is None or (self.model.multiclass == "ovo" and self.k > 2):
+        if self.model is None or (self.model._multiclass == "ovo" and self.k > 2):
             return None  # a vote without its rows, or planes between pairs of classes
         coef = self.model.coef_
         return np.asarray(coef, np.float64), np.broadcast_to(np.asarray(self.model.intercept_, np.float64), (len(coef),))

@@ -23,7 +23,7 @@ from ..kernels.linear.schemes import Rest
 from ..online.update_log import UpdateLog
 from ..reporting.text import plural
 from ..svm.not_separable import NotSeparable
-from .menu import MAX_UPDATES, accepts_none, is_batch
+from .menu import MAX_UPDATES, accepts_none
 from .run_request import Features, RequestError, RunRequest
 
 # Entries of a log that are sent to the page: a batch step has one for each row that triggers it.
@@ -213,10 +213,11 @@ def _fit_or_soften(request: RunRequest, parameters: dict[str, Any]) -> Any:
 def _first_limit(request: RunRequest, parameters: dict[str, Any], max_passes: int) -> int:
     """Return the limit of updates for the first trial; a batch step may log an entry for every row."""
     requested = int(parameters["max_updates"])
-    if is_batch(parameters):
+    estimator = request.choice.estimator(**parameters)
+    if estimator._way == "batch":
         heads = 1 if request.n_classes == 2 else request.n_classes
         return min(requested, max_passes, max(1, MAX_LOG_ENTRIES // (len(request.labels) * heads)))
-    return min(requested, max(1, max_passes // SCAN_COST_IN_PASSES)) if parameters.get("order") == "mistakes" else requested
+    return min(requested, max(1, max_passes // SCAN_COST_IN_PASSES)) if estimator._order == "mistakes" else requested
 
 
 def _next_limit(model: LinearClassifier, limit: int, parameters: dict[str, Any], max_passes: int) -> int | None:
@@ -224,7 +225,7 @@ def _next_limit(model: LinearClassifier, limit: int, parameters: dict[str, Any],
     most = _affordable(model.log_, limit)
     if most < limit:
         return most
-    if not is_batch(parameters) or not _ended_by(model, "max_updates"):
+    if model._way != "batch" or not _ended_by(model, "max_updates"):
         return None
     problem = model.log_.record.problem
     safe = TRIAL_GROWTH * MAX_LOG_ENTRIES // (problem.n_rows * model.log_.record.n_heads)  # if every row triggers every step

@@ -28,8 +28,8 @@ class Knob:
     """A parameter with its range and texts.
 
     In `KNOBS`, a default of None stands for the estimator's own; a number may be left empty if that is None or "auto". Choices
-    are those of the estimator's annotation, a `Literal`. `where` decides from all parameters of an algorithm whether the knob
-    is shown.
+    are those of the estimator's annotation, a `Literal`. A knob is shown for algorithms that move the weights in one of its
+    `ways`, if `where` is true of all their parameters.
     """
 
     name: str
@@ -43,6 +43,7 @@ class Knob:
     whole: bool = False
     optional: bool = False
     choices: tuple[tuple[Any, str], ...] = ()
+    ways: tuple[str, ...] = ("online", "batch", "solver")
     where: Callable[[Options], bool] = lambda _: True
 
     def to_json(self) -> dict[str, Any]:
@@ -54,72 +55,41 @@ class Knob:
         }  # fmt: skip
 
 
-def is_batch(options: Options) -> bool:
-    """Return whether an algorithm updates with all rows at once."""
-    return "batch" in (str(options.get("update", ""))[:5], str(options.get("solver", ""))[:5])
-
-
-def _is_online(options: Options) -> bool:
-    return not is_batch(options) and options.get("solver") != "minimum"
-
-
-def _has_updates(options: Options) -> bool:
-    return options.get("solver") != "minimum"
-
-
+# Knobs of parameters that several estimators have. Those of a single one are made from its entry in the catalog.
 KNOBS = {
     knob.name: knob
     for knob in (
-        Knob("margin", "margin b", "A point triggers an update if y · score ≤ b.", low=0.0, high=10.0),
         Knob(
             "step", "step ρ", "How far one update moves the weights.",
-            low=0.001, high=1000.0, log=True, where=_has_updates,
+            low=0.001, high=1000.0, log=True, ways=("online", "batch"),
         ),
         Knob(
             "schedule", "schedule of ρ", "Constant steps, or steps that shrink with the number k of the update.",
-            kind="choice", default="constant", where=_has_updates,
+            kind="choice", default="constant", ways=("online", "batch"),
             choices=(("constant", "constant"), ("1/k", "ρ/k"), ("1/sqrt(k)", "ρ/√k")),
-        ),
-        Knob(
-            "init", "first weights", "The weights before the first update.", kind="choice",
-            choices=(("zeros", "zeros"), ("sum", "sum of all y·x"), ("given", "given below")),
         ),
         Knob("start", "w₀, w₁, …", "The first weights, w₀ first.", kind="weights", optional=True),
         Knob(
             "order", "order of points",
             "Which point comes next: in turn; shuffled in each pass; drawn at random; drawn from the misclassified points.",
-            kind="choice", default="cyclic", where=_is_online,
+            kind="choice", default="cyclic", ways=("online",),
             choices=(("cyclic", "cyclic"), ("permuted", "permuted"), ("random", "random"), ("mistakes", "mistakes only")),
         ),
         Knob(
             "max_updates", "stop after … updates", "The run stops after this many updates at the latest.",
-            default=1000, low=1, high=MAX_UPDATES, log=True, whole=True, where=_has_updates,
+            default=1000, low=1, high=MAX_UPDATES, log=True, whole=True, ways=("online", "batch"),
         ),
         Knob(
             "max_iter", "stop after … passes", "The run stops after this many passes over the points; empty: no limit.",
             low=1, high=10_000, log=True, whole=True,
         ),
         Knob(
-            "w_max", "stop when |w| exceeds", "The run stops when the weight vector is longer than this; empty: no limit.",
-            low=0.01, high=1e6, log=True,
-        ),
-        Knob(
             "tol", "tolerance", "The run stops after a step shorter than this; empty: no limit.",
             low=1e-9, high=10.0, log=True,
-            where=lambda options: "order" not in options or not _is_online(options),
+            ways=("batch", "solver"),
         ),
         Knob("C", "C", "The cost of a point inside the margin.", low=0.001, high=1000.0, log=True,
              where=lambda options: options.get("variant") != "PA"),
-        Knob("r", "r", "Larger values make smaller steps.", low=0.001, high=1000.0, log=True),
-        Knob(
-            "variant", "variant", "The rule for the length of a step.", kind="choice",
-            choices=(("PA", "PA"), ("PA-I", "PA-I"), ("PA-II", "PA-II")),
-        ),
-        Knob(
-            "loss", "loss", "The cost of a point inside the margin.", kind="choice",
-            choices=(("hinge", "hinge"), ("squared_hinge", "squared hinge")),
-        ),
-        Knob("alpha", "alpha", "The cost of the squared length of the weights.", low=0.0, high=100.0),
         Knob(
             "multiclass", "several classes",
             "How more than two classes are learned: all in one run; each against the rest; each pair, by votes.",
@@ -129,7 +99,6 @@ KNOBS = {
             ),
         ),
         Knob("fit_intercept", "intercept", "If off, the line passes through the origin.", kind="flag"),
-        Knob("penalize_intercept", "penalize intercept", "Whether the intercept counts in |w|.", kind="flag"),
         Knob(
             "vote_count", "weight of a vote", "The points that a line survived; with or without the point that created it.",
             kind="choice", choices=(("lifetime", "lifetime"), ("survivals", "survivals")),
@@ -142,24 +111,27 @@ EXTRA_KNOBS = {"schedule": "step", "start": "init"}  # knobs that are not parame
 
 def knobs_of(algorithm: Algorithm) -> dict[str, Knob]:
     """Return the knobs of an algorithm, without parameters that the catalog fixes to a string, since they define it."""
-    options, found = algorithm.options, {}
+    options, way, found = algorithm.options, algorithm.make()._way, {}
     for name, knob in declared_knobs(algorithm.entry).items():
         fixed = isinstance(algorithm.parameters.get(name), str)
-        if EXTRA_KNOBS.get(name, name) in options and knob.where(options) and not fixed:
+        if EXTRA_KNOBS.get(name, name) in options and way in knob.ways and knob.where(options) and not fixed:
             found[name] = _knob_of_algorithm(knob, algorithm)
     return found
 
 
 def declared_knobs(entry: EstimatorEntry) -> dict[str, Knob]:
     """Return the knobs that an estimator may have, as far as they are known without its class, which takes long to import."""
-    own = {name: option for name, option in entry.options.items() if name not in KNOBS}
-    found = {name: _knob_of_option(name, option) for name, option in own.items()} | KNOBS
-    for name, changes in entry.knobs.items():
-        if changes is None:
-            del found[name]
-        else:
-            found[name] = replace(found[name], **cast(dict[str, Any], changes))
-    return found
+    found = {name: _knob_of_option(name, option) for name, option in entry.options.items()} | KNOBS
+    names = list(found)
+    for name, given in entry.knobs.items():
+        changes = cast(dict[str, Any], given or {})
+        before = changes.get("before")
+        if given is None or before is not None:
+            names.remove(name)
+        if before is not None:
+            names.insert(names.index(before), name)
+        found[name] = replace(found[name], **{field: value for field, value in changes.items() if field != "before"})
+    return {name: found[name] for name in names}
 
 
 def _knob_of_option(name: str, option: Option) -> Knob:

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, check_X_y
 
 from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
-from ..estimators.base import LinearClassifier, row_weights
+from ..estimators.base import LinearClassifier
+from ..estimators.row_weights import row_weights
 from ..estimators.svm_base import MarginClassifier
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import Binary
@@ -24,7 +25,7 @@ from .answers import answer_message
 from .curves import Data, margins_of
 from .fitting import MAX_LOG_ENTRIES, Fit, code_of, fit_quietly, parameters_of
 from .html_export import bundle, page_files
-from .menu import MAX_UPDATES, algorithm_of, is_batch, knobs_set
+from .menu import MAX_UPDATES, algorithm_of, knobs_set
 from .page_data import open_page, page_data, requests_of
 from .projection import PlaneData, to_plane
 from .proof import proof_of
@@ -112,7 +113,7 @@ def rebuild(model: LinearClassifier, log: UpdateLog | None, X: FloatArray, codes
             return Rebuilt(given, None, False)
         else:
             given["class_weight"] = None
-    if given.get("random_state", 0) is None and _is_random(given):
+    if given.get("random_state", 0) is None and _is_random(model):
         return Rebuilt(given, weights, False if model.stop_.reason == "chunk" else None)
     quiet = {name: value for name, value in (("verbose", 0), ("warm_start", False), ("log", True)) if name in given}
     try:
@@ -131,12 +132,12 @@ def check_rows(model: LinearClassifier, log: UpdateLog | None, X: Matrix, codes:
 
 def is_weighted(model: LinearClassifier, log: UpdateLog | None) -> bool:
     """Return whether rows are known to have different weights."""
-    return model.class_weight is not None or (log is not None and bool(log.record.problem.labels.weights.size))
+    return model._class_weight is not None or (log is not None and bool(log.record.problem.labels.weights.size))
 
 
-def _is_random(given: dict[str, Any]) -> bool:
+def _is_random(model: LinearClassifier) -> bool:
     """Return whether the order of the rows is random."""
-    return given.get("order", "cyclic") != "cyclic" and not is_batch(given) and given.get("solver") != "minimum"
+    return model._way == "online" and model._order != "cyclic"
 
 
 def _is_same(model: LinearClassifier, log: UpdateLog | None, refitted: LinearClassifier) -> bool:
@@ -241,7 +242,7 @@ def _new_run_note(model: LinearClassifier, recording: dict[str, Any]) -> str:
     run = recording["run"]
     missing = _written(_unmatched_parameters(model, parse_request(recording["request"])))
     log = model._update_log
-    if model.class_weight is None and is_weighted(model, log):
+    if model._class_weight is None and is_weighted(model, log):
         missing.append("the sample weights")
     note = NEW_RUN if not missing else f"{NEW_RUN[:-1]}, without {', '.join(missing)}."
     if run["stop"]["reason"] == "updates" and log is not None and log.n_updates > run["updates"]:
@@ -254,7 +255,7 @@ def _unmatched_parameters(model: LinearClassifier, request: RunRequest) -> dict[
     """Return the parameters of a model that a request does not have."""
     new = request.choice.options | parameters_of(request)[0]
     given = {name: value for name, value in model.get_params(deep=False).items() if name not in UNREPORTED_PARAMETERS}
-    if is_batch(given):
+    if model._way == "batch":
         given.pop("order", None)  # has no meaning for batch updates
     return {name: value for name, value in given.items() if not _agree(value, new[name])}
 

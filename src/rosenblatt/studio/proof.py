@@ -43,7 +43,9 @@ def proof_of(request: RunRequest, model: LinearClassifier | None = None) -> dict
     if model is None and request.choice.estimator._has_convergence:
         model = fit_request(request).model
     try:
-        certificate = certify(request.rows, request.labels, request.knobs.get("fit_intercept", True), TIME_LIMIT_S)
+        certificate = certify(
+            request.rows, request.labels, fit_intercept=request.knobs.get("fit_intercept", True), time_limit=TIME_LIMIT_S
+        )
     except ValueError as error:
         return {**_EMPTY, "sentence": f"Undecided: {error}"}
     found = _EMPTY | {"verdict": certificate.verdict, "sentence": separability_sentence(certificate, request.features)}

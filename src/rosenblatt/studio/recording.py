@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from ..array_types import Array, FloatArray
 from ..catalog import ALGORITHMS
-from ..estimators.base import LinearClassifier, TrainingSet, row_weights
+from ..estimators.base import LinearClassifier, TrainingSet
+from ..estimators.row_weights import row_weights
 from ..kernels.linear.schemes import Joint, Rest
 from ..online.readings import births, vote_weights
 from ..online.update_log import UpdateLog
@@ -136,8 +137,8 @@ def _full_log(model: LinearClassifier, rows: FloatArray, labels: ArrayLike) -> U
     if log is None or not log.is_compact:
         return log
     codes = np.searchsorted(model.classes_, np.asarray(labels))
-    weights = row_weights(None, model.class_weight, rows, codes, model.classes_)
-    problem = TrainingSet(rows, model.classes_, codes, weights, True).problem(model.multiclass, model._x0)
+    weights = row_weights(None, model._class_weight, rows, codes, model.classes_)
+    problem = TrainingSet(rows, model.classes_, codes, weights, True).problem(model._multiclass, model._x0)
     moved = np.unique(log.rows)
     if len(moved) and (moved[-1] >= len(rows) or not np.array_equal(rows[moved], log.compact().record.problem.matrix())):
         raise RequestError("X is not what the model was fitted on")
@@ -216,7 +217,7 @@ def _pocket_json(pocket: Pocket) -> dict[str, Any]:
 def _readings(model: LinearClassifier, curves: Curves, data: Data) -> dict[str, int]:
     """Return the training errors of the predictions of each reading; the pocket's are known from the curves."""
     found = {keep: _errors(model.reading(keep), data) for keep in ("last", "average", "vote")}
-    if model.keep == "pocket":
+    if model._keep == "pocket":
         return found | {"pocket": _errors(model, data)}
     assert curves.pocket_weights is not None  # the curves are those of a log
     return found | {"pocket": int((classes_of(curves.pocket_weights, data) != data.codes).sum())}
@@ -251,7 +252,7 @@ def _scheme(model: LinearClassifier, log: UpdateLog | None, k: int) -> str:
         return "binary"
     if log is not None:
         return "joint" if isinstance(log.record.problem.labels, Joint) else "rest"
-    return {"joint": "joint", "crammer_singer": "joint", "ovo": "pairs"}.get(model.multiclass, "rest")
+    return {"joint": "joint", "crammer_singer": "joint", "ovo": "pairs"}.get(model._multiclass, "rest")
 
 
 def _class_codes(classes: Array) -> list[int]:

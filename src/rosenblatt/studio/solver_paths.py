@@ -1,11 +1,11 @@
 """Paths of batch solvers: weights on the way to a solution, which the page plays like updates.
 
-    SoftMargin    C grows to the chosen value
-    MaxMargin     C grows until no row may cross the margin: the largest multiplier of the widest margin
-    LinearMSE     alpha shrinks to the chosen value
-    NonlinearMSE  the iterations of the minimizer
-    AROW          the rows in small chunks
-The last frame is the fitted model.
+    cost        C grows to the chosen value (SoftMargin)
+    widest      C grows until no row may cross the margin: the largest multiplier of the widest margin (MaxMargin)
+    penalty     alpha shrinks to the chosen value (LinearMSE)
+    iterations  the iterations of the minimizer (NonlinearMSE)
+    chunks      the rows in small chunks (AROW)
+An estimator declares its path as `_path`; without one, the page shows its solution. The last frame is the fitted model.
 """
 
 from __future__ import annotations
@@ -17,12 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..array_types import FloatArray
-from ..catalog import ALGORITHMS
-from ..estimators.arow import AROW
-from ..estimators.base import LinearClassifier
-from ..estimators.linear_mse import LinearMSE
-from ..estimators.max_margin import MaxMargin
-from ..estimators.nonlinear_mse import NonlinearMSE
+from ..estimators.base import LinearClassifier, SolutionPath
 from ..estimators.soft_margin import SoftMargin
 from ..estimators.svm_base import MarginClassifier
 from ..reporting.story import evenly
@@ -32,7 +27,7 @@ from .fitting import Fit, fit_quietly
 from .run_request import RequestError, RunRequest
 
 MAX_FRAMES = 25
-AROW_FRAMES = 200  # frames of AROW, whose steps are small
+CHUNK_FRAMES = 200  # frames of a path of chunks, whose steps are small
 PATH_MAX_PASSES = 200  # passes of an SVM problem on a path
 PATH_MAX_PROBLEMS = 150  # binary SVM problems on a path
 PATH_MULTIPLY_ADDS = 4e7  # work for all frames of a path: about a second
@@ -91,14 +86,13 @@ def one_frame(model: LinearClassifier) -> Frames:
 
 
 def path_of(fit: Fit, request: RunRequest) -> Frames:
-    """Return the path to the solution of a batch solver; the solution alone if `_PATHS` has none or it cannot be computed."""
-    for estimator, make in _PATHS.items():
-        if isinstance(fit.model, estimator):
-            try:
-                return make(fit, request)
-            except RequestError:  # numbers on the path may overflow although the solution does not
-                break
-    return one_frame(fit.model)
+    """Return the path that an estimator declares; the solution alone if it declares none or the path cannot be computed."""
+    if fit.model._path is None:
+        return one_frame(fit.model)
+    try:
+        return _PATHS[fit.model._path](fit, request)
+    except RequestError:  # numbers on the path may overflow although the solution does not
+        return one_frame(fit.model)
 
 
 def _frames(steps: list[Step], zeros: str | None = None) -> Frames:
@@ -128,23 +122,22 @@ def _geometric_values(low: float, high: float, request: RunRequest) -> list[floa
 
 def _soft_margin_steps(request: RunRequest, costs: list[float], **parameters: Any) -> list[Step]:
     """Fit soft margins for growing C; raise `RequestError` if the first is already too hard."""
-    make = ALGORITHMS["soft-margin"].make
     steps: list[Step] = []
     for C in costs:
-        model = fit_quietly(make(**parameters | {"C": C, "max_iter": PATH_MAX_PASSES}), request.rows, request.labels)
+        model = fit_quietly(SoftMargin(**parameters | {"C": C, "max_iter": PATH_MAX_PASSES}), request.rows, request.labels)
         if not steps and model.stop_.reason != "tolerance":
             raise RequestError("the path is too expensive")  # every step would take as long
         steps.append(Step(model, f"C = {short(C)}"))
     return steps
 
 
-def _soft_margin(fit: Fit, request: RunRequest) -> Frames:
+def _growing_cost(fit: Fit, request: RunRequest) -> Frames:
     C = float(fit.model.C)
     before = _soft_margin_steps(request, _geometric_values(min(1e-3, C / 100.0), C, request)[:-1], **fit.parameters)
     return _frames([*before, Step(fit.model, f"C = {short(C, 6)}")])
 
 
-def _max_margin(fit: Fit, request: RunRequest) -> Frames:
+def _up_to_widest_margin(fit: Fit, request: RunRequest) -> Frames:
     model = fit.model
     largest = max(float(np.max(each, initial=0.0)) for each in model.multipliers_)
     if not 1e-100 < largest < 1e100:
@@ -156,7 +149,7 @@ def _max_margin(fit: Fit, request: RunRequest) -> Frames:
     return _frames([*before, Step(model, "widest margin" if hard else crossed)])
 
 
-def _linear_mse(fit: Fit, request: RunRequest) -> Frames:
+def _shrinking_penalty(fit: Fit, request: RunRequest) -> Frames:
     chosen, total = float(fit.model.alpha), float(np.square(request.rows).sum())
     if not 0.0 < total < np.inf or chosen >= 10.0 * total:
         return one_frame(fit.model)
@@ -167,16 +160,16 @@ def _linear_mse(fit: Fit, request: RunRequest) -> Frames:
     return _frames([*steps, Step(fit.model, f"alpha = {short(chosen, 6)}")])
 
 
-def _nonlinear_mse(fit: Fit, request: RunRequest) -> Frames:
+def _iterations(fit: Fit, request: RunRequest) -> Frames:
     last, frames = int(fit.model.n_iter_), _frame_count(request)
     counts = range(1, last) if last <= frames else np.unique(np.geomspace(1, last, frames).astype(int))[:-1]
     return _frames([*_shortened_runs(fit, request, counts, "step"), Step(fit.model, f"step {last}")], "start")
 
 
-def _arow(fit: Fit, request: RunRequest) -> Frames:
+def _chunks(fit: Fit, request: RunRequest) -> Frames:
     passes = int(fit.model.n_iter_)
     if fit.model.order == "cyclic":
-        steps = _arow_chunks(fit, request, passes)
+        steps = _weights_of_chunks(fit, request, passes)
         if np.array_equal(steps[-1][0], fit.model.coef_):
             weights = np.array([np.column_stack([bias, coef]) for coef, bias, _ in steps])
             titles = ["start", *(title for _, _, title in steps)]
@@ -185,11 +178,11 @@ def _arow(fit: Fit, request: RunRequest) -> Frames:
     return _frames([*_shortened_runs(fit, request, counts, "pass"), Step(fit.model, f"pass {passes}")], "start")
 
 
-def _arow_chunks(fit: Fit, request: RunRequest, passes: int) -> list[tuple[FloatArray, FloatArray, str]]:
+def _weights_of_chunks(fit: Fit, request: RunRequest, passes: int) -> list[tuple[FloatArray, FloatArray, str]]:
     """Return (coef, intercept, title) after each chunk of rows; streaming the rows of all passes makes the same run."""
     model, classes = request.choice.make(**fit.parameters), np.unique(request.labels)
     n, steps = len(request.labels), []
-    cuts = np.unique(np.linspace(0, n, max(2, AROW_FRAMES // passes + 1)).round().astype(int))
+    cuts = np.unique(np.linspace(0, n, max(2, CHUNK_FRAMES // passes + 1)).round().astype(int))
     for p in range(passes):
         for start, stop in itertools.pairwise(cuts):
             model.partial_fit(request.rows[start:stop], request.labels[start:stop], classes=classes)
@@ -205,11 +198,10 @@ def _shortened_runs(fit: Fit, request: RunRequest, counts: Iterable[int], unit: 
     return [Step(model, f"{unit} {p}") for model, p in zip(models, counts, strict=True)]
 
 
-# Each path is a computation of its own. An estimator without one, or a new one, is shown by its solution.
-_PATHS: dict[type, Callable[[Fit, RunRequest], Frames]] = {
-    AROW: _arow,
-    LinearMSE: _linear_mse,
-    MaxMargin: _max_margin,
-    NonlinearMSE: _nonlinear_mse,
-    SoftMargin: _soft_margin,
+_PATHS: dict[SolutionPath, Callable[[Fit, RunRequest], Frames]] = {
+    "chunks": _chunks,
+    "cost": _growing_cost,
+    "iterations": _iterations,
+    "penalty": _shrinking_penalty,
+    "widest": _up_to_widest_margin,
 }

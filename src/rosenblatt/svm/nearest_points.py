@@ -105,12 +105,12 @@ def approach(
 ) -> End:  # fmt: skip
     """Run until the gap is small or the hulls meet. If floats cannot decide, continue in fractions."""
     budget = budget or WorkBudget()
-    run = _Run(rows, tol, max_steps, price, progress, budget.deadline)
+    run, steps = _Run(rows, tol, max_steps, price, progress, budget.deadline), 0
     if start is None and rows.dense and len(rows) <= MAX_GRAM_ROWS and rows.n_features > 2 * len(rows):
         if run.solve_gram() == "tolerance":
             return End(run, "tolerance")
-        start = run.multipliers()
-    run.begin(start)
+        start, steps = run.multipliers(), run.corral.steps
+    run.begin(start, steps)
     end = End(run, run.run())
     if end.reason in ("met", "rounding") and not price:
         apart = end.reason == "rounding" and run.lower > 0
@@ -136,7 +136,7 @@ class _Run:
         self.price = np.full(len(rows), price * largest**2) / (rows.weights[rows.index] if rows.weights.size else 1.0)
         self.passes = 0
         self.places: IntArray  # positions of the working rows
-        self.corral: Corral
+        self.corral: Corral  # set by `begin` or `solve_gram`
         self.v: FloatArray
         self.products: FloatArray
         self.upper, self.lower = np.inf, -np.inf
@@ -147,8 +147,8 @@ class _Run:
 
     # --- the working set -------------------------------------------------------------------------------------------------
 
-    def begin(self, start: FloatArray | None) -> None:
-        """Choose the first working rows: one per side, or the rows with positive multipliers in `start`."""
+    def begin(self, start: FloatArray | None, steps: int) -> None:
+        """Choose the first working rows: one per side, or those with positive multipliers in `start`, found in some steps."""
         rows = self.rows
         if start is None:
             products = rows.products(rows.mean())
@@ -161,7 +161,7 @@ class _Run:
             for k in set(range(rows.n_sides)) - set(rows.side[first].tolist()):
                 first.append(int(np.flatnonzero(rows.side == k)[0]))
             weights = np.maximum(given[first], EPS)
-        self._make_corral(np.array(first), weights)
+        self._make_corral(np.array(first), weights, steps)
 
     def solve_gram(self) -> EndReason | CorralEnd:
         """Solve for all rows at once, with the rows of the Cholesky factor of their Gram matrix as coordinates."""
@@ -194,14 +194,14 @@ class _Run:
         out[self.rows.index[self.places]] = np.maximum(self.corral.a, 0.0)
         return out
 
-    def _make_corral(self, places: IntArray, weights: FloatArray) -> None:
-        self.places, self.corral = places, self._corral(places)
+    def _make_corral(self, places: IntArray, weights: FloatArray, steps: int) -> None:
+        self.places, self.corral = places, self._corral(places, steps)
         self.corral.begin(np.arange(len(places)), weights)
 
-    def _corral(self, places: IntArray) -> Corral:
+    def _corral(self, places: IntArray, steps: int) -> Corral:
         Z, price = self.rows.take(places), self.price[places]
         corral = Corral(Z, self.rows.side[places], self.rows.n_sides, price, _lengths(Z, price))
-        corral.steps = self.corral.steps if hasattr(self, "corral") else 0
+        corral.steps = steps
         return corral
 
     def _join(self, new: IntArray) -> None:
@@ -209,7 +209,7 @@ class _Run:
         corral = self.corral
         if len(self.places) + len(new) > max(self.max_rows, 4 * len(corral.places) + len(new)):
             kept = np.array(corral.places)
-            self._make_corral(self.places[kept], corral.a[kept])
+            self._make_corral(self.places[kept], corral.a[kept], corral.steps)
             corral = self.corral
         Z = self.rows.take(new)
         self.places = np.concatenate([self.places, new])
@@ -282,7 +282,7 @@ class _Run:
         """Replace the nearest points by those that were computed in fractions."""
         self.places = np.array(decision.places)
         v = point(self.rows, decision)
-        self.corral = self._corral(self.places)
+        self.corral = self._corral(self.places, self.corral.steps)
         self.corral.hold(np.array([float(a) for a in decision.weights]), v)
         self._measure(v, float(np.linalg.norm(v)))
         return "tolerance" if self.gap <= self.tol else "rounding"

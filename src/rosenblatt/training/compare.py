@@ -13,6 +13,7 @@ import numpy as np
 from ..array_types import BoolArray
 from ..catalog import ALGORITHMS
 from ..data.readers.read import read
+from ..online.run import OutOfRangeError
 from ..progress import ProgressCallback
 from ..reporting.text import count, join_and, short
 from ..svm.not_separable import NotSeparable
@@ -101,8 +102,10 @@ def _run(request: Request, prepared: Prepared, name: str, watch: ProgressCallbac
         estimator, _, seconds, _ = fit(request.make(name), prepared.X, prepared.y, watch)
     except NotSeparable:
         return Entry(name, failed="no plane separates the rows")
+    except OutOfRangeError as error:
+        return Entry(name, failed=error.problem)
     except ValueError as error:
-        return Entry(name, failed=str(error).split("; ")[0])
+        return Entry(name, failed=str(error))
     n_classes = len(prepared.classes)
     train = Confusion.of(prepared.codes, predict_codes(estimator, prepared.X), n_classes)
     test = right = None
@@ -115,7 +118,7 @@ def _run(request: Request, prepared: Prepared, name: str, watch: ProgressCallbac
         test,
         margin=training_margin(estimator, prepared),
         n_iter=estimator.n_iter_,
-        updates=getattr(estimator, "n_updates_", None),
+        updates=estimator._updates_made,
         stop=estimator.stop_.reason,
         seconds=seconds,
         right=right,

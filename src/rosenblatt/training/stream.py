@@ -27,7 +27,8 @@ from ..data.csr import CSRMatrix
 from ..data.readers.read import chunks
 from ..data.readers.sources import Source
 from ..data.table import Data, as_text, codes_of, typed_labels
-from ..estimators.base import LinearClassifier, weights_of_classes
+from ..estimators.base import LinearClassifier
+from ..estimators.row_weights import weights_of_classes
 from ..preprocessing.recipe import Recipe
 from ..progress import Progress, ProgressCallback
 from ..reporting.text import percent, plural
@@ -329,9 +330,9 @@ def fit_from_cache(estimator: Estimator, cache: Cache) -> Estimator:
         learner._check_two_classes(cache.classes)
         learner._check_streaming_shape(*cache.shape)
         problem = cache.problem(
-            multiclass=learner.multiclass,
+            multiclass=learner._multiclass,
             x0=learner._x0,
-            order=learner.order,
+            order=learner._order,
             class_weights=_class_weights(learner, cache),
         )
         learner.__dict__.pop("feature_names_in_", None)
@@ -341,9 +342,9 @@ def fit_from_cache(estimator: Estimator, cache: Cache) -> Estimator:
 
 
 def _class_weights(learner: LinearClassifier, cache: Cache) -> Array | None:
-    if learner.class_weight is None:
+    if learner._class_weight is None:
         return None
-    weights: Array = weights_of_classes(learner.class_weight, cache.classes, cache.counts)
+    weights: Array = weights_of_classes(learner._class_weight, cache.classes, cache.counts)
     if not weights.all():
         label = cache.classes[weights == 0.0].tolist()[0]
         raise ValueError(f"class_weight gives class {label!r} no weight: leave its rows out of the file instead")

@@ -51,7 +51,7 @@ def summarize(outcome: Outcome) -> list[tuple[str, str]]:
 def list_facts(outcome: Outcome) -> list[tuple[str, str]]:
     """Return the facts at the top of the report, as (name, value) pairs; most values are a number."""
     estimator = outcome.estimator
-    updates = getattr(estimator, "n_updates_", None)
+    updates = estimator._updates_made
     facts = [
         ("rows", count(outcome.rows)),
         ("features", count(outcome.recipe.width)),
@@ -83,7 +83,7 @@ def as_dict(outcome: Outcome) -> dict[str, Any]:
         "parameters": {name: _plain(value) for name, value in estimator.get_params().items()},
         "stop": {"reason": estimator.stop_.reason, "sentence": estimator.stop_.sentence},
         "n_iter": estimator.n_iter_,
-        "updates": getattr(estimator, "n_updates_", None),
+        "updates": estimator._updates_made,
         "updates_possible": outcome.bound,
         "updates_per_pass": [each.new_updates for each in outcome.history],
         "training": outcome.train.to_dict(),
@@ -128,7 +128,7 @@ def _call(estimator: LinearClassifier) -> str:
 
 def _work(outcome: Outcome) -> str:
     bound, each = outcome.bound, [record.new_updates for record in outcome.history]
-    work = count_work(outcome.estimator.n_iter_, getattr(outcome.estimator, "n_updates_", None))
+    work = count_work(outcome.estimator.n_iter_, outcome.estimator._updates_made)
     if work and bound is not None:
         work += f" (at most {_whole_bound(bound)} are possible: R^2/gamma^2)"
     return work + (f"; per pass {sparkline(each)}" if len(each) >= SPARKLINE_PASSES else "")

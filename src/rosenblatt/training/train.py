@@ -187,7 +187,12 @@ def record_fit(history: list[PassRecord], watch: ProgressCallback | None) -> Ite
 
 def messages_of(warned: list[warnings.WarningMessage], stop: Stop) -> tuple[str, ...]:
     """Return the distinct messages of a fit's warnings, in order, without its stop, which the summary has."""
-    return tuple(dict.fromkeys(str(each.message).removesuffix(f": {stop}") for each in warned))
+    from ..estimators.base import StopWarning
+
+    def message(warning: Warning | str) -> str:
+        return warning.problem if isinstance(warning, StopWarning) and warning.stop == stop else str(warning)
+
+    return tuple(dict.fromkeys(message(each.message) for each in warned))
 
 
 @contextlib.contextmanager
@@ -243,7 +248,7 @@ def training_margin(estimator: LinearClassifier, prepared: Prepared) -> float | 
     """Return the geometric margin of the worst training row: negative if it is misclassified, None if it is undefined."""
     if "coef_" not in estimator.__dict__ or not np.any(estimator.coef_):
         return None
-    if estimator.multiclass == "ovo" and len(prepared.classes) > 2:
+    if estimator._multiclass == "ovo" and len(prepared.classes) > 2:
         return None
     from ..proofs.margins import margin
 
@@ -262,7 +267,8 @@ def certify_training_rows(request: Request, prepared: Prepared) -> Certificate |
     from ..proofs.certify import certify
 
     fit_intercept = bool(request.parameters.get("fit_intercept", True))
-    certificate = certify(X, prepared.y, fit_intercept, None if request.certify else QUICK_PROOF_SECONDS)
+    time_limit = None if request.certify else QUICK_PROOF_SECONDS
+    certificate = certify(X, prepared.y, fit_intercept=fit_intercept, time_limit=time_limit)
     if certificate.verdict == "undecided" and not request.certify:
         return None
     if isinstance(certificate, Inseparable) and prepared.positions is not None:
@@ -280,7 +286,7 @@ def update_bound(outcome: Outcome) -> float | None:
     margin, step = bounded
     if certificate is not None and certificate.verdict == "separable" and margin == 0.0:
         upper = float(certificate.mistake_bound.upper)
-        return upper if outcome.estimator.intercept_scaling == 1.0 and math.isfinite(upper) else None
+        return upper if outcome.estimator._intercept_scaling == 1.0 and math.isfinite(upper) else None
     if outcome.margin is None or outcome.margin <= 0.0:
         return None
     from ..proofs.margins import mistake_bound

@@ -10,6 +10,7 @@ import numpy as np
 
 import rosenblatt as rb
 from rosenblatt.models.state import model_of
+from rosenblatt.preprocessing.categorical import Categories, Words
 
 LABELS = {
     "text": ["it's", 'a "b"\\', "\u00fc;--", r"?\?/"],
@@ -76,11 +77,11 @@ class Recipe:
 
 
 def category(name: str, *values: str) -> Any:
-    return SimpleNamespace(name=name, values=values, width=len(values))
+    return Categories(name, values)
 
 
 def words(name: str, *known: str) -> Any:
-    return SimpleNamespace(name=name, words=known, width=len(known))
+    return Words(name, known)
 
 
 def with_recipe(recipe: Recipe, k: int = 2, pairs: bool = False) -> Any:

@@ -139,7 +139,9 @@ def test_the_statement_about_the_rest_holds_for_all_labels_that_it_names(n_class
     groups = find_duplicates(X, codes)
     if not groups.groups:
         return
-    rest = Deduplication(validated_rows(X, codes, "doctor"), groups, lambda X, y: rb.certify(X, y, intercept)).result()
+    rest = Deduplication(
+        validated_rows(X, codes, "doctor"), groups, lambda X, y: rb.certify(X, y, fit_intercept=intercept)
+    ).result()
     if rest is None:
         return
     assert len(rest.left_out) == len(groups.outvoted)
@@ -150,7 +152,7 @@ def test_the_statement_about_the_rest_holds_for_all_labels_that_it_names(n_class
         holds_for = "majority" if len(wrong) == len(groups.outvoted) else "any"
         if len(set(codes[kept].tolist())) < n_classes:  # which is another question
             continue
-        outcomes[holds_for].append(rb.certify(X[kept], codes[kept], intercept).verdict == "separable")
+        outcomes[holds_for].append(rb.certify(X[kept], codes[kept], fit_intercept=intercept).verdict == "separable")
         if wrong == rest.left_out:
             assert outcomes[holds_for][-1] == rest.separable
     if not rest.separable and rest.holds_for != "this":

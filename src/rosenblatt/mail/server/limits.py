@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...serving.sockets import ServeError
-from ...validation import count, number
+from ...validation import ParameterError, check_integer, check_number
 
 EXTRA_CONNECTIONS = 64  # connections over the limit that get an error; further ones are closed
 TOKEN_VARIABLE = "ROSENBLATT_MAIL_TOKEN"
@@ -35,10 +35,10 @@ class Limits(NamedTuple):
     def checked(self) -> Limits:
         """These limits, validated."""
         for name, value in self._asdict().items():
-            check = number if name.endswith("seconds") else count
+            check = check_number if name.endswith("seconds") else check_integer
             check(f"limits.{name}", value)
         if self.bytes_at_once < self.message_bytes:
-            raise ValueError(f"limits.bytes_at_once must be message_bytes or more, got {self.bytes_at_once}")
+            raise ParameterError("limits.bytes_at_once", "message_bytes or more", self.bytes_at_once)
         return self
 
 

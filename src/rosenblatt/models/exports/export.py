@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Literal, cast
 import numpy as np
 
 from ...array_types import FloatArray
-from ...validation import one_of
+from ...preprocessing.categorical import Words
+from ...validation import check_choice
 from ..model import Model
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def export(model: Model, language: Language, *, table: str = "rows", columns: Se
     FROM rosenblatt_scored
     <BLANKLINE>
     """
-    one_of("language", language, LANGUAGES)
+    check_choice("language", language, LANGUAGES)
     if language == "onnx":
         from .onnx import to_onnx
 
@@ -163,7 +164,7 @@ def formula_of(model: Model, language: str, *, categories: bool = False) -> Form
     numbers, at = recipe.numbers, recipe.numbers.width
     found = []
     for block in recipe.strings:
-        if not hasattr(block, "values"):
+        if isinstance(block, Words):
             raise ExportError(f"{language} export does not support text columns ({block.name!r}); export to JSON")
         if not categories:
             raise ExportError(f"{language} export does not support categorical columns ({block.name!r}); export to SQL or JSON")

@@ -21,11 +21,11 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from ...array_types import FloatArray
+from ...preprocessing.categorical import Categories, Words
 from ..model import Model
 from .export import inputs_of, labels_of, names_of, recipe_of, weights_of
 
 if TYPE_CHECKING:
-    from ...preprocessing.categorical import Categories, Words
     from ...preprocessing.recipe import Recipe
 
 SCORE_TWO_CLASSES = (
@@ -83,7 +83,7 @@ def _recipe(recipe: Recipe) -> dict[str, Any]:
 
 
 def _block(block: Categories | Words) -> dict[str, Any]:
-    if hasattr(block, "values"):
+    if isinstance(block, Categories):
         return {"column": block.name, "values": list(block.values)}
     return {"column": block.name, "words": list(block.words)}
 

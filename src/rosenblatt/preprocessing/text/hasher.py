@@ -21,7 +21,7 @@ from sklearn.utils._param_validation import Interval
 
 from ...array_types import Array
 from ...kernels.text.hashing import HashRules, NameBuffers, RowBuffers, hash_texts, hash_tokens
-from ...validation import count, one_of
+from ...validation import ParameterError, check_choice, check_integer
 from .blocks import Block, Buffers, Document, GramCutter, ValueRules, join_pieces, make_bounds, split_blocks, stack_rows
 from .murmur import murmur3_of
 
@@ -265,13 +265,13 @@ class TextHasher(HashingVectorizer):
 
     def _check(self) -> None:
         """Check the parameters that the kernels rely on; the slower checks of scikit-learn are made by `fit`."""
-        if count("n_features", self.n_features) > MAX_COLUMNS:
-            raise ValueError(f"n_features must be at most {MAX_COLUMNS}, got {self.n_features!r}")
-        count("names", self.names, minimum=0)
+        if check_integer("n_features", self.n_features) > MAX_COLUMNS:
+            raise ParameterError("n_features", f"at most {MAX_COLUMNS}", self.n_features)
+        check_integer("names", self.names, minimum=0)
         if self.alternate_sign and np.dtype(self.dtype).kind == "u":
-            raise ValueError(f"dtype must be signed if alternate_sign=True, got {self.dtype!r}")
+            raise ParameterError("dtype", "signed if alternate_sign=True", self.dtype)
         if self.norm is not None:
-            one_of("norm", self.norm, ("l1", "l2"), also="or None")
+            check_choice("norm", self.norm, ("l1", "l2"), also="or None")
         self._validate_ngram_range()
 
     def _blocks(self, X: Iterable[Document]) -> Iterator[tuple[Array, Array, Array]]:

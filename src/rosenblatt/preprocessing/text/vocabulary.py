@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...array_types import Array, IntArray
 from ...kernels.text.hashing import hash_grams
 from ...kernels.text.vocabulary import GramTable, count_rows, enter_all, look_up
-from ...validation import count, flag, one_of
+from ...validation import ParameterError, check_choice, check_flag, check_integer
 from .blocks import ANALYZERS, Buffers, GramCutter, ValueRules, join_pieces, split_blocks, stack_rows
 
 # The initial size of a table that counts words.
@@ -180,7 +180,7 @@ class Vocabulary(TransformerMixin, BaseEstimator):
         >>> Vocabulary().fit(["the cat", "the dog"]).vocabulary_
         {'cat': 0, 'dog': 1, 'the': 2}
         """
-        least = count("min_count", self.min_count)
+        least = check_integer("min_count", self.min_count)
         words, rows = count_words(_split_texts(X), self._cutter())
         if not len(words):
             hint = "; a word has at least two letters or digits" if self.analyzer == "word" else ""
@@ -189,7 +189,7 @@ class Vocabulary(TransformerMixin, BaseEstimator):
         if not len(kept):
             raise ValueError(f"no word is in min_count={least} texts; the most frequent word is in {rows.max()}")
         chosen = sorted((words[k], k) for k in kept.tolist())
-        if self.max_words is not None and len(chosen) > count("max_words", self.max_words):
+        if self.max_words is not None and len(chosen) > check_integer("max_words", self.max_words):
             places = np.argsort(-rows[[k for _, k in chosen]], kind="stable")[: self.max_words]
             chosen = [chosen[place] for place in np.sort(places).tolist()]
         self.vocabulary_ = {word: column for column, (word, _) in enumerate(chosen)}
@@ -272,17 +272,17 @@ class Vocabulary(TransformerMixin, BaseEstimator):
         return tags
 
     def _cutter(self) -> GramCutter:
-        one_of("analyzer", self.analyzer, ANALYZERS)
+        check_choice("analyzer", self.analyzer, ANALYZERS)
         if self.norm is not None:
-            one_of("norm", self.norm, ("l1", "l2"), also="or None")
+            check_choice("norm", self.norm, ("l1", "l2"), also="or None")
         low, high = self.ngram_range
         if not 1 <= low <= high:
-            raise ValueError(f"ngram_range must be two ascending integers of at least 1, got {self.ngram_range!r}")
-        return GramCutter(self.analyzer, low, high, flag("lowercase", self.lowercase), lambda text: None)
+            raise ParameterError("ngram_range", "two ascending integers of at least 1", self.ngram_range)
+        return GramCutter(self.analyzer, low, high, check_flag("lowercase", self.lowercase), lambda text: None)
 
     def _blocks(self, blocks: Iterable[list[str]]) -> Iterator[tuple[Array, Array, Array]]:
         """Indices, values and row pointers of each block of texts."""
-        cutter, buffers, rules = self._cutter(), Buffers(), ValueRules(flag("binary", self.binary), self.norm, self.dtype)
+        cutter, buffers, rules = self._cutter(), Buffers(), ValueRules(check_flag("binary", self.binary), self.norm, self.dtype)
         bits = np.uint32((len(self.vocabulary_) - 1).bit_length())
         for texts in blocks:
             block = cutter.encode(texts)

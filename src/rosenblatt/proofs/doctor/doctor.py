@@ -19,7 +19,7 @@ from ...certificates.verify import verify
 from ...data.polynomials import count_monomials
 from ...data.problem import make_problem
 from ...reporting.text import count, plural
-from ...validation import flag, number
+from ...validation import check_flag, check_number
 from ..certify import LabeledRows, certify, validated_rows
 from ..minimum_errors.clashes import LowerBoundProof
 from ..minimum_errors.exact_signs import plane_with_errors
@@ -111,8 +111,8 @@ def diagnose(
     train: str | None = None,
 ) -> Diagnosis:
     """The diagnosis of `doctor`. `train` is the beginning of a command that the advice completes; None: advice in Python."""
-    flag("fit_intercept", fit_intercept)
-    seconds = math.inf if time_limit is None else number("time_limit", time_limit)
+    check_flag("fit_intercept", fit_intercept)
+    seconds = math.inf if time_limit is None else check_number("time_limit", time_limit)
     names = _feature_names(X, feature_names)
     given = validated_rows(X, y, "doctor")
     if names is not None and len(names) != given.X.shape[1]:
@@ -152,7 +152,7 @@ class _Examination:
     def certify(self, X: Matrix, y: Array, step: Step) -> Certificate | None:
         """The certificate of some rows; None if there is no time."""
         left = self.time_left(step)
-        return None if left < MIN_STEP_S else certify(X, y, self.intercept, time_limit=_limit(left))
+        return None if left < MIN_STEP_S else certify(X, y, fit_intercept=self.intercept, time_limit=_limit(left))
 
     def diagnosis(self) -> Diagnosis:
         given, findings = self.given, self.findings
@@ -183,7 +183,7 @@ class _Examination:
 
     def _certificate(self) -> Certificate:
         limit = _limit(max(MIN_STEP_S, self.time_left("verdict")))
-        return certify(self.given.X, self.given.y, self.intercept, time_limit=limit)
+        return certify(self.given.X, self.given.y, fit_intercept=self.intercept, time_limit=limit)
 
     def _duplicate_clash(self, group: list[int]) -> Certificate:
         """The certificate from two equal rows with different labels, which needs no search."""

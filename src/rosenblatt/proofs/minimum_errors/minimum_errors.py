@@ -15,7 +15,7 @@ from ...data.problem import Problem, dense_array, make_problem
 from ...parallel import one_blas_thread
 from ...progress import report_progress
 from ...reporting.text import count, plural
-from ...validation import flag, number
+from ...validation import ParameterError, ParameterTypeError, check_flag, check_number
 from ..certify import validated_rows
 from .clashes import EXPENSIVE_SIZE, Clash, ClashFinder, HittingSet, LowerBoundProof, describe_forced_errors, plane_for
 from .enumeration import MAX_WEIGHTS, enumerate_planes
@@ -148,9 +148,9 @@ def minimum_errors(
     The best plane misclassifies 2 rows, and no plane misclassifies fewer: all 5 thresholds of 5 points were tried.
     """
     begun = time.perf_counter()
-    seconds = math.inf if time_limit is None else number("time_limit", time_limit, maximum=math.inf)
+    seconds = math.inf if time_limit is None else check_number("time_limit", time_limit, maximum=math.inf)
     seed = _seed(random_state)
-    flag("fit_intercept", fit_intercept)
+    check_flag("fit_intercept", fit_intercept)
     given = validated_rows(X, y, "minimum_errors", max_classes=2)
     problem = make_problem(given.X, given.codes, 2, x0=float(bool(fit_intercept)))
     with one_blas_thread():
@@ -256,7 +256,7 @@ class _Run:
 
 def _seed(random_state: int) -> int:
     if isinstance(random_state, bool) or not isinstance(random_state, Integral):
-        raise TypeError(f"random_state must be an integer, got {random_state!r}")
+        raise ParameterTypeError("random_state", "an integer", random_state)
     if random_state < 0:
-        raise ValueError(f"random_state must be at least 0, got {random_state!r}")
+        raise ParameterError("random_state", "at least 0", random_state)
     return int(random_state)

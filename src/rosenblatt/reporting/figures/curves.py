@@ -60,7 +60,7 @@ def learning_curve(facts: Facts) -> Curve | None:
     visits = np.unique(np.geomspace(1, max(1, end), count_curve_points(log, MAX_POINTS)).round().astype(np.int64))
     made = log.times[log.record.edges[:-1]] - log.record.visited_before
     updates = np.searchsorted(made, visits, side="left")  # an update at time t is made when t + 1 rows were visited
-    with_average = facts.story.estimator.keep in ("average", "vote")
+    with_average = facts.story.estimator._keep in ("average", "vote")
     hypotheses, heads = len(visits) * (2 if with_average else 1), log.record.n_heads
     sets, names = [], []
     if facts.has_rows:
@@ -80,7 +80,7 @@ def learning(facts: Facts) -> Chart | None:
     if curve is None:
         return None
     log = facts.story.estimator.log_
-    steps = log.record.grouped or facts.story.estimator.order == "mistakes"
+    steps = log.record.grouped or facts.story.estimator._order == "mistakes"
     unit = "steps made" if steps else "rows visited"
     marks: list[Mark] = []
     for p in () if steps else (1, 10, 100):
@@ -242,7 +242,7 @@ def _passes_caption(
     share = f" ({percent(errors[-1] / total)} of the rows)" if total else ""
     which = "The only pass" if last == 1 else f"The last of {count(last)} passes"
     end = f"with {plural(errors[-1], 'training error')}{share}" if errors[-1] else "without a training error"
-    keep = facts.story.estimator.keep
+    keep = facts.story.estimator._keep
     caption = f"{which} ended {end}."
     if pocket is not None:
         inside = min(last, int(np.ceil(pocket.place)) or 1)

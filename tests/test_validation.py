@@ -1,0 +1,59 @@
+"""Checks of parameters: the values that are accepted, and the fields and the text of the errors."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rosenblatt as rb
+from rosenblatt.validation import (
+    ParameterError,
+    ParameterProblem,
+    ParameterTypeError,
+    check_choice,
+    check_flag,
+    check_integer,
+    check_number,
+)
+
+
+def test_accepted_values() -> None:
+    assert check_choice("keep", "last", ("last", "vote")) == "last"
+    assert check_number("tol", np.float32(0.5)) == 0.5
+    assert check_number("margin", 0, or_equal=True) == 0.0
+    assert check_integer("max_iter", np.int64(3)) == 3
+    assert check_flag("log", np.True_) is True
+
+
+@pytest.mark.parametrize(
+    ("check", "kind", "requirement", "text"),
+    [
+        (lambda: check_choice("p", "x", ("a",), "or None"), ParameterError, "'a', or None", "got 'x'"),
+        (lambda: check_choice("p", 1, ("a", "b")), ParameterError, "one of 'a', 'b'", "got 1"),
+        (lambda: check_number("p", "1"), ParameterTypeError, "a number", "got '1'"),
+        (lambda: check_number("p", 0.0), ParameterError, "greater than 0 and finite", "got 0.0"),
+        (lambda: check_number("p", 10**400), ParameterError, "at most 1.8e308", "got a larger number"),
+        (lambda: check_integer("p", True), ParameterTypeError, "a whole number", "got True"),
+        (lambda: check_integer("p", 0), ParameterError, "at least 1", "got 0"),
+        (lambda: check_flag("p", "no"), ParameterTypeError, "True or False", "got 'no'"),
+    ],
+)
+def test_errors_have_fields(check: Callable[[], Any], kind: type[Exception], requirement: str, text: str) -> None:
+    with pytest.raises(kind) as caught:
+        check()
+    error = caught.value
+    assert isinstance(error, ParameterProblem)
+    assert isinstance(error, TypeError if kind is ParameterTypeError else ValueError)
+    assert (error.name, error.requirement) == ("p", requirement)
+    assert str(error) == f"p must be {requirement}, {text}"
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_estimators_raise_errors_with_fields() -> None:
+    with pytest.raises(ParameterError, match="n_jobs must be None or a whole number other than 0, got 0") as caught:
+        rb.Perceptron(n_jobs=0).fit([[0.0], [1.0]], [0, 1])
+    assert (caught.value.name, caught.value.value, caught.value.optional) == ("n_jobs", 0, True)
