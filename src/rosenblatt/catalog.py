@@ -59,7 +59,7 @@ class EstimatorEntry:
         What else a model file holds, from which `partial_fit` or `warm_start` continues: the run of an `OnlineClassifier`,
         the mean and variance of the weights, moments of the rows, or solutions of a support vector machine.
     margin : float or None
-        Rows with y * score up to this (or the least `threshold`) move the weights; None: all do. A parameter `margin` has precedence.
+        Rows with y * score up to this (or the least `threshold`) move the weights; None: all do. A parameter `margin` precedes.
     options : mapping of str to Option
         Parameters that no other estimator has, as options of the command line and, unless `knobs` hides them, of the page.
     knobs : mapping of str to KnobChanges or None

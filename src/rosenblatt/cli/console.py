@@ -113,7 +113,8 @@ class _Bar:
                 return
             self._open()
         done = progress.passes + (progress.visited / progress.rows if progress.rows else 0.0)
-        self._bar.update(self._task, completed=done, total=progress.max_iter, text=str(progress))
+        total = progress.max_iter if progress.gap is None else None  # solvers end at their tolerance, far below the limit
+        self._bar.update(self._task, completed=done, total=total, text=str(progress))
 
     def _open(self) -> None:
         from rich.console import Console
