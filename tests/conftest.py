@@ -27,7 +27,7 @@ import effort
 from chromium_browser import chromium
 
 HERE = Path(__file__).parent
-MEASURED_CASES = 4  # cases of a parametrized test that run with coverage
+MEASURED_CASES = 3  # cases of a parametrized test that run with coverage
 collect_ignore_glob = ["*conftest.py"]  # for doctests: they have none, and all have the same module name
 # Files and folders that take longest, in the order in which they start, after the tests in the browser.
 FIRST = ("contracts", "studio/test_runs.py", "svm", "real", "online", "estimators", "kernels", "studio", "proofs", "mail/store")
@@ -56,6 +56,9 @@ def untraced(compiler: Callable[..., Any]) -> Callable[..., Any]:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--thorough", action="store_true", help="run long tests, too, and more examples of each property")
     parser.addoption(
+        "--few-cases", action="store_true", help="run only those cases of parametrized tests that coverage measures"
+    )
+    parser.addoption(
         "--covered-later", action="append", default=[], metavar="PATH",
         help="run tests of this file or folder without coverage, if a run with kernels as plain Python includes them",
     )  # fmt: skip
@@ -69,11 +72,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if not effort.THOROUGH:
-        long = [item for item in items if item.get_closest_marker("thorough")]
-        items[:] = [item for item in items if not item.get_closest_marker("thorough")]
-        config.hook.pytest_deselected(items=long)
-    later = [config.rootpath / path for path in config.getoption("--covered-later")]
+        deselect(config, items, lambda item: item.get_closest_marker("thorough"))
     measured = set(measured_cases(items))
+    if config.getoption("--few-cases") and not effort.THOROUGH:
+        deselect(config, items, lambda item: item.nodeid not in measured)
+    later = [config.rootpath / path for path in config.getoption("--covered-later")]
     for item in items:
         repeats = uses_browser(item) or item.path.is_relative_to(HERE / "contracts")  # what tests of single modules cover
         runs_again = any(map(item.path.is_relative_to, later)) and not item.get_closest_marker("once")
@@ -82,6 +85,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.no_cover)
     if hasattr(config, "workerinput"):  # shared by several workers
         items.sort(key=rank)
+
+
+def deselect(config: pytest.Config, items: list[pytest.Item], condition: Callable[[pytest.Item], object]) -> None:
+    dropped = [item for item in items if condition(item)]
+    items[:] = [item for item in items if not condition(item)]
+    config.hook.pytest_deselected(items=dropped)
 
 
 def measured_cases(items: list[pytest.Item]) -> Iterator[str]:

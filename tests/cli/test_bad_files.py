@@ -114,7 +114,9 @@ def test_label_column_that_does_not_exist(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["long.svm", "long.csv", "long.jsonl"])
+@pytest.mark.parametrize(
+    "name", ["long.csv", *(pytest.param(f"long.{end}", marks=pytest.mark.thorough) for end in ("svm", "jsonl"))]
+)
 def test_a_very_long_line_is_refused_in_little_memory(tmp_path, name):
     path = tmp_path / name
     with path.open("wb") as file:  # a hole: no disk is used

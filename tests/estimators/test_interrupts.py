@@ -60,7 +60,7 @@ LONG_FIT = textwrap.dedent(
         pytest.param("Perceptron", {"update": "batch", "n_jobs": 2}, 2, marks=pytest.mark.thorough),
         pytest.param("Perceptron", {"update": "batch", "multiclass": "ovr"}, 3, marks=pytest.mark.thorough),
         pytest.param("Perceptron", {"order": "mistakes"}, 2, marks=pytest.mark.thorough),
-        ("Perceptron", {"keep": "pocket", "max_updates": 500_000}, 2),
+        pytest.param("Perceptron", {"keep": "pocket", "max_updates": 500_000}, 2, marks=pytest.mark.thorough),
         pytest.param("PassiveAggressive", {"keep": "average", "log": False}, 2, marks=pytest.mark.thorough),
     ],
 )

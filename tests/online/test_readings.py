@@ -259,7 +259,7 @@ def test_a_pocket_counts_rows_by_their_weight():
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("multiclass", ["joint", "ovr"])
+@pytest.mark.parametrize("multiclass", ["joint", pytest.param("ovr", marks=pytest.mark.thorough)])
 def test_the_pocket_of_rounded_scores_and_weights_does_not_depend_on_threads(multiclass, monkeypatch):
     """Tenths are not exact in binary, so rows on a plane and sums of weights round one way or another: always the same one."""
     monkeypatch.setattr("rosenblatt.online.pocket.HYPOTHESES_PER_BLOCK", 8)

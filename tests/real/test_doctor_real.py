@@ -28,7 +28,7 @@ def csv(name: str, label: int = -1, first: int = 0) -> tuple[Any, Any]:
     [
         (lambda: libsvm("heart_scale"), 104),
         (lambda: csv("banknote_authentication.csv"), 14),
-        (lambda: csv("ionosphere.data"), 629),
+        pytest.param(lambda: csv("ionosphere.data"), 629, marks=pytest.mark.thorough),
     ],
     ids=["heart_scale", "banknote", "ionosphere"],
 )

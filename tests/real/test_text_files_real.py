@@ -30,7 +30,7 @@ SMALL = (
     "svmguide1",
     "svmguide1.t",
 )
-LARGE = ("a9a", "w8a", "mushrooms", "news20.bz2", "reuters.tst.bz2")
+LARGE = ("a9a", "w8a", "mushrooms", "reuters.tst.bz2")
 
 
 def table(name: str, **options: Any) -> Data:
@@ -38,7 +38,14 @@ def table(name: str, **options: Any) -> Data:
         return read_delimited(source, Options(**options))
 
 
-@pytest.mark.parametrize("name", [*SMALL, *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE)])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *SMALL,
+        *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE),
+        pytest.param("news20.bz2", marks=pytest.mark.thorough),
+    ],
+)
 def test_svmlight(name: str) -> None:
     path = data_file(f"libsvm/{name}")
     X, y = load_svmlight_file(str(path), zero_based=False)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 from test_runs import obeys
 
-from effort import examples
+from effort import amount, examples
 from rosenblatt.catalog import ALGORITHMS
 from rosenblatt.studio import fitting
 from rosenblatt.studio.fitting import _cache, fit_request
@@ -111,7 +111,7 @@ def test_what_is_missing_gets_its_default() -> None:
 @pytest.mark.slow
 def test_large_numbers_make_a_run_or_a_sentence() -> None:
     for algorithm in ALGORITHMS:
-        for size in (1e9, 1e-9, 1e-300):
+        for size in amount((1e9, 1e-300), (1e9, 1e-9, 1e-300)):
             sent = FINE | {"points": [[size * x, size * y] for x, y in FINE["points"]], "algorithm": algorithm, "degree": 5}
             result = answer(sent)
             assert isinstance(result, dict) or len(result) < 400

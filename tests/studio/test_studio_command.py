@@ -193,7 +193,7 @@ main(["studio", "--no-browser", "--port", "0"])
 
 @needs_page
 @pytest.mark.slow
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("times", [pytest.param(1, marks=pytest.mark.thorough), 2])
 def test_it_ends_soon_and_without_a_word_while_a_run_computes(times: int) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", ENDLESS], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -57,7 +57,7 @@ def write(path: Path, megabytes: int, sparse: bool) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not (COMPILED and sys.platform == "linux"), reason="kernels that run as Python take too long")
-@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("sparse", [pytest.param(False, marks=pytest.mark.thorough), True])
 def test_a_fit_holds_a_small_part_of_its_cache(tmp_path: Path, sparse: bool) -> None:
     write(tmp_path / "big", amount(150, 300), sparse)
     write(tmp_path / "small", 1, sparse)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numba
@@ -47,14 +48,16 @@ def call_prefetch(rows: Any, i: int) -> None:
     prefetch_row(rows, i)
 
 
-KINDS = [
-    (kind, dtype, index)
-    for dtype in (np.float32, np.float64)
-    for kind, index in (("dense", None), ("csr", np.int32), ("csr", np.int64))
-]
+def layouts() -> Iterator[Any]:
+    """Each container, number type and index type; float32 with long indices is compiled with --thorough."""
+    for dtype in (np.float32, np.float64):
+        for kind, index in (("dense", None), ("csr", np.int32), ("csr", np.int64)):
+            marks = [pytest.mark.thorough] if (dtype, index) == (np.float32, np.int64) else []
+            name = f"{kind}-{np.dtype(dtype)}-{index and np.dtype(index)}"
+            yield pytest.param((kind, dtype, index), marks=marks, id=name)
 
 
-@pytest.fixture(params=KINDS, ids=lambda kind: f"{kind[0]}-{np.dtype(kind[1])}-{kind[2] and np.dtype(kind[2])}")
+@pytest.fixture(params=layouts())
 def layout(request: pytest.FixtureRequest) -> Any:
     return request.param
 
