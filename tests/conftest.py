@@ -3,7 +3,8 @@
 `--thorough` adds the tests marked `thorough` and gives Hypothesis its full number of examples.
 
 Two workers share the tests file by file: tests of one file call the same kernels, so that each kernel is compiled by one
-worker. Tests in the browser are one group: it keeps more than a core busy. Groups that take long start first.
+worker. Groups that take long start first. Tests in the browser wait for it half of the time: `scripts/test` runs them in a
+process of their own beside the others, selected by the marker `browser`.
 
 Coverage makes Python half as fast, so it measures less than what runs. These run without it: all but a few cases of a
 parametrized test; tests marked `slow` or `thorough`; tests in the browser and contracts, which repeat what tests of single
@@ -33,7 +34,7 @@ collect_ignore_glob = ["*conftest.py"]  # for doctests: they have none, and all 
 FIRST = ("contracts", "studio/test_runs.py", "svm", "real", "online", "estimators", "kernels", "studio", "proofs", "mail/store")
 
 # The time limit of a single example would depend on what else runs; the suite has a limit of its own.
-settings.register_profile("brief", deadline=None, max_examples=25)
+settings.register_profile("brief", deadline=None, max_examples=15)
 settings.register_profile("thorough", deadline=None)
 
 
@@ -78,6 +79,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         deselect(config, items, lambda item: item.nodeid not in measured)
     later = [config.rootpath / path for path in config.getoption("--covered-later")]
     for item in items:
+        if uses_browser(item):
+            item.add_marker(pytest.mark.browser)
         repeats = uses_browser(item) or item.path.is_relative_to(HERE / "contracts")  # what tests of single modules cover
         runs_again = any(map(item.path.is_relative_to, later)) and not item.get_closest_marker("once")
         long_test = item.get_closest_marker("slow") or item.get_closest_marker("thorough")

@@ -85,6 +85,7 @@ def test_several_classes_that_planes_do_separate() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_mnist_zeros_and_ones() -> None:
     X, y = mnist()
     chosen = y < 2

@@ -89,7 +89,16 @@ def test_sonar_has_the_margin_that_others_found() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["heart_scale", "breast-cancer_scale", "australian", "german.numer", "a1a", "a9a", "ijcnn1.trn.bz2"]
+    "name",
+    [
+        "heart_scale",
+        "breast-cancer_scale",
+        "australian",
+        "german.numer",
+        "a1a",
+        "a9a",
+        pytest.param("ijcnn1.trn.bz2", marks=pytest.mark.thorough),
+    ],
 )
 @pytest.mark.parametrize("container", ["csr", pytest.param("dense", marks=pytest.mark.thorough)])
 def test_inseparable_data_is_refused_with_a_short_proof_that_verifies(name: str, container: str) -> None:
