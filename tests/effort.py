@@ -16,8 +16,8 @@ def amount(few: Amount, many: Amount) -> Amount:
 
 
 def examples(number: int) -> int:
-    """Examples that Hypothesis draws: a quarter of them, but at least ten, without `--thorough`."""
-    return amount(min(number, max(10, number // 4)), number)
+    """Examples that Hypothesis draws: a sixth of them, but at least eight, without `--thorough`."""
+    return amount(min(number, max(8, number // 6)), number)
 
 
 def in_time(seconds: float, limit: float) -> bool:
