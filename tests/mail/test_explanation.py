@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rosenblatt.mail import features
-from rosenblatt.mail.explanation import words_of
+from rosenblatt.mail.explanation import extremes, words_of
 from rosenblatt.mail.features import WORD, columns_of, folded, kinds_of
 from rosenblatt.mail.message.message import FIELDS, Message
 
@@ -87,3 +87,12 @@ def test_letters_that_grow_when_they_are_folded_stay_in_their_room(field):
         plain = features._columns(message, BITS)
         assert len(plain)
         assert plain.tolist() == features._compiled([message], BITS)[1].tolist()
+
+
+@given(st.lists(st.integers(-3, 3), max_size=12), st.integers(0, 8))
+def test_the_heaviest_weights_of_each_side_are_those_of_sorting(values, n):
+    """Few different weights make many ties, of which the first columns come first."""
+    weights = np.array(values, np.float32)
+    for found, sign in zip(extremes(weights, n), (1, -1), strict=True):
+        in_order = sorted(range(len(values)), key=lambda column: (-sign * values[column], column))
+        assert found.tolist() == [column for column in in_order if sign * values[column] > 0][:n]

@@ -133,9 +133,10 @@ def extremes(weights: FloatArray, n: int) -> tuple[IntArray, IntArray]:
     """The columns of the n largest positive and of the n largest negative weights, the heaviest first."""
     found = []
     for side in (-weights, weights):
-        some = np.argpartition(side, min(n, len(side) - 1))[:n]
-        some = some[side[some] < 0]
-        found.append(some[np.lexsort((some, side[some]))])
+        some = np.flatnonzero(side < 0)  # few: most weights of a filter are zero
+        if len(some) > n:
+            some = some[side[some] <= np.partition(side[some], n - 1)[n - 1]]
+        found.append(some[np.lexsort((some, side[some]))][:n])
     return found[0], found[1]
 
 
