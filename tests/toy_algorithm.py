@@ -39,6 +39,10 @@ class BoldPerceptron(OnlineClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @property
+    def _multiclass(self) -> JointOrOvr:
+        return self.multiclass
+
     def _rule(self, problem: Problem) -> PerceptronRule:
         return PerceptronRule(0.0)
 

@@ -140,6 +140,22 @@ class AROW(LinearClassifier):
         self.verbose = verbose
 
     @property
+    def _class_weight(self) -> ClassWeight:
+        return self.class_weight
+
+    @property
+    def _multiclass(self) -> str:
+        return self.multiclass
+
+    @property
+    def _intercept_scaling(self) -> float:
+        return float(self.intercept_scaling)
+
+    @property
+    def _order(self) -> str:
+        return self.order
+
+    @property
     def _way(self) -> Way:
         return "online"
 

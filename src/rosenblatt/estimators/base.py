@@ -96,31 +96,27 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     fit_intercept: bool  # the one parameter that all estimators have
 
-    # --- parameters that some estimators lack: the value of the parameter, or what the estimator does without it -------------
+    # --- parameters that some estimators lack: what they do without; estimators with the parameter return its value ----------
 
     @property
     def _class_weight(self) -> ClassWeight:
-        given: ClassWeight = self.__dict__.get("class_weight")
-        return given
+        return None
 
     @property
     def _multiclass(self) -> str:
-        given: str = self.__dict__.get("multiclass", "ovr")
-        return given
+        return "ovr"
 
     @property
     def _intercept_scaling(self) -> float:
-        return float(self.__dict__.get("intercept_scaling", 1.0))
+        return 1.0
 
     @property
     def _keep(self) -> str:
-        given: str = self.__dict__.get("keep", "last")
-        return given
+        return "last"
 
     @property
     def _order(self) -> str:
-        given: str = self.__dict__.get("order", "cyclic")
-        return given
+        return "cyclic"
 
     # --- capabilities, declared by subclasses ------------------------------------------------------------------------------
 

@@ -134,6 +134,14 @@ class LinearMSE(LinearClassifier):
         self.class_weight = class_weight
         self.verbose = verbose
 
+    @property
+    def _class_weight(self) -> ClassWeight:
+        return self.class_weight
+
+    @property
+    def _intercept_scaling(self) -> float:
+        return float(self.intercept_scaling)
+
     def _minimized(self) -> Objective:
         return Objective(LINEAR_MSE, penalty=float(self.alpha))
 

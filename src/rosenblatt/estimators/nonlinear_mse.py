@@ -19,7 +19,7 @@ from ..online.rules.nonlinear_mse import ACTIVATIONS, MAX_CURVATURE, MAX_STEP, N
 from ..online.run import OutOfRangeError, RunConfig, RunResult, Step
 from ..validation import ParameterError, check_choice, check_integer, check_number
 from .base import RandomState, SolutionPath, StopWarning, StreamingObstacle, Way
-from .online import Keep, OnlineClassifier, VoteCount
+from .online import JointOrOvr, Keep, OnlineClassifier, VoteCount
 from .row_weights import ClassWeight
 
 Solver: TypeAlias = Literal["minimum", "online", "batch", "batch-mean"]
@@ -187,6 +187,10 @@ class NonlinearMSE(OnlineClassifier):
         if self.solver == "minimum" and keep != "last":
             raise ValueError(f"solver='minimum' has no updates to read, got keep={keep!r}: use solver='online'")
         return super().reading(keep)
+
+    @property
+    def _multiclass(self) -> JointOrOvr:
+        return "ovr"
 
     @property
     def _way(self) -> Way:

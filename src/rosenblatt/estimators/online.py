@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
     from ..proofs.run_proofs import Proofs
 
-
 Keep: TypeAlias = Literal["last", "pocket", "average", "vote"]
 Order: TypeAlias = Literal["cyclic", "permuted", "random", "mistakes"]
 JointOrOvr: TypeAlias = Literal["joint", "ovr"]
@@ -84,7 +83,28 @@ class OnlineClassifier(LinearClassifier):
     _run: History
     _votes: list[Vote] | None
 
+    @property
+    def _class_weight(self) -> ClassWeight:
+        return self.class_weight
+
+    @property
+    def _intercept_scaling(self) -> float:
+        return float(self.intercept_scaling)
+
+    @property
+    def _keep(self) -> str:
+        return self.keep
+
+    @property
+    def _order(self) -> str:
+        return self.order
+
     # --- defined by subclasses ---------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def _multiclass(self) -> JointOrOvr:
+        """How more than two classes are learned."""
 
     @abstractmethod
     def _rule(self, problem: Problem) -> Rule:
@@ -358,8 +378,8 @@ class OnlineClassifier(LinearClassifier):
             states = [found.state for found in pockets]
             heads = np.concatenate([heads_of(state.w, run.dense) for state in states])
             bias = np.concatenate([state.bias for state in states])
-            errors = [found.errors for found in pockets]
-            return {"coef_": heads, "intercept_": bias * x0, "pocket_errors_": np.array(errors)}
+            errors = np.array([found.errors for found in pockets])
+            return {"coef_": heads, "intercept_": bias * x0, "pocket_errors_": errors}
         state = run.average() if keep == "average" else run.state
         return {"coef_": np.array(heads_of(state.w, run.dense)), "intercept_": state.bias * x0}
 

@@ -133,6 +133,10 @@ class PassiveAggressive(OnlineClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @property
+    def _multiclass(self) -> JointOrOvr:
+        return self.multiclass
+
     def _rule(self, problem: Problem) -> PassiveAggressiveRule:
         return passive_aggressive_rule(self.variant, float(self.C))
 

@@ -191,6 +191,10 @@ class Perceptron(OnlineClassifier):
         self.verbose = verbose
 
     @property
+    def _multiclass(self) -> JointOrOvr:
+        return self.multiclass
+
+    @property
     def _way(self) -> Way:
         return "online" if self.update == "online" else "batch"
 

@@ -195,6 +195,14 @@ class SoftMargin(MarginClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @property
+    def _class_weight(self) -> ClassWeight:
+        return self.class_weight
+
+    @property
+    def _intercept_scaling(self) -> float:
+        return float(self.intercept_scaling)
+
     def _fit(self, X: MatrixLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> Self:
         # An overflow ends in an objective that is not finite, which is an error.
         with one_blas_thread(), np.errstate(all="ignore"):

@@ -29,6 +29,10 @@ class MarginClassifier(LinearClassifier):
     solver_: list[str]
 
     @property
+    def _multiclass(self) -> str:
+        return self.multiclass
+
+    @property
     def support_vectors_(self) -> list[Matrix]:
         """The support vectors: the rows `support_` of X, one matrix per binary problem. They are copied from X on access."""
         if "_support_rows" not in self.__dict__:
