@@ -147,7 +147,7 @@ class _Conversion:
         from ..data.table import as_text, typed_labels
         from ..training.preparation import require_labels
 
-        seen = {str(label) for data in self.read_chunks() for label in np.unique(as_text(require_labels(data).labels)).tolist()}
+        seen = {str(label) for data in self.read_chunks() for label in np.unique(as_text(require_labels(data))).tolist()}
         return np.unique(typed_labels(np.array(sorted(seen), object)))
 
     def _write_svmlight(self, file: BinaryIO, recipe: Recipe | None) -> None:

@@ -184,9 +184,10 @@ def read_labeled_rows(path: str, options: Options, degree: int = 1) -> LabeledRo
     from ..training.preparation import as_matrix, learn_recipe, require_labels
     from ..training.request import Request
 
-    data = require_labels(read(path, options))
+    data = read(path, options)
+    labels = require_labels(data)
     recipe = learn_recipe(Request(data=path, options=options, degree=degree, scale="none"), [data])
-    return LabeledRows(data, recipe, as_matrix(recipe.rows(data)), typed_labels(data.labels))
+    return LabeledRows(data, recipe, as_matrix(recipe.rows(data)), typed_labels(labels))
 
 
 def print_notes(rows: LabeledRows) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -101,7 +101,7 @@ class Data:
 
     source: str  # the file as error messages name it
     features: Table | CSRMatrix | FloatArray  # an array is float64, of shape (rows, columns)
-    labels: Any  # as written in the file: float64, or object array of str; None: the file has no labels
+    labels: Array | None  # as written in the file: float64, or object array of str; None: the file has no labels
     label_name: str | None = None  # the column of a table that holds the labels
     note: str | None = None  # how the file was read, for the user
     text: tuple[str, ...] = ()  # names of the columns declared as text

@@ -144,7 +144,7 @@ def table_of(data: Data, name: str) -> dict[str, Any]:
 
 
 def _table_of(data: Data, name: str) -> dict[str, Any]:
-    labels = typed_labels(require_labels(data).labels)
+    labels = typed_labels(require_labels(data))
     names, codes, notes = _classes(data, labels)
     rows = sample(codes)
     if len(rows) < len(codes):

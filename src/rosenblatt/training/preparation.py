@@ -50,15 +50,16 @@ class Prepared:
 def read_with_digest(request: Request) -> tuple[Data, str | None]:
     """Read the training file; return its rows and its SHA-256, which built-in examples lack."""
     with open_source(request.data) as source:
-        data = require_labels(read(source, request.options))
+        data = read(source, request.options)
+        require_labels(data)
         return data, None if is_example(source) else digest_of(source)
 
 
-def require_labels(data: Data) -> Data:
-    """Return the data, or raise DataError if it has no labels."""
+def require_labels(data: Data) -> Array:
+    """Return the labels, or raise DataError if the data has none."""
     if data.labels is None:
         raise DataError(data.source, "no labels to learn from; name the label column with --label")
-    return data
+    return data.labels
 
 
 def prepare(request: Request, data: Data, test: Data | None = None) -> Prepared:
@@ -67,18 +68,17 @@ def prepare(request: Request, data: Data, test: Data | None = None) -> Prepared:
     The test rows are `test`, the rows of the request's test file, or rows held out of `data`. The recipe is fitted on the
     training rows alone.
     """
-    assert data.labels is not None
     nothing_held_out = False
     if test is None and request.holdout_share is not None:
-        held = Holdout(request.holdout_share, request.seed).mask(data.labels)
+        held = Holdout(request.holdout_share, request.seed).mask(require_labels(data))
         data, test, nothing_held_out = data.take(~held), data.take(held), not held.any()
-    check_weight_count(data, len(np.unique(as_text(data.labels))))
+    check_weight_count(data, len(np.unique(as_text(require_labels(data)))))
     recipe = learn_recipe(request, [data])
     if test is None and request.test is not None:
         test = read(request.test, options_for_recipe(recipe, request.options, data.label_name))
     if recipe.width == 0:
         raise DataError(data.source, "the file has no columns besides the labels")
-    y = typed_labels(data.labels)
+    y = typed_labels(require_labels(data))
     classes = np.unique(y)
     check_classes(data, classes)
     notes = tuple(note for note in (data.note, *recipe.notes, NOTHING_HELD_OUT if nothing_held_out else None) if note)

@@ -187,7 +187,8 @@ def _build_caches(request: Request, train: Path, test: Path | None, key: str, wa
         if request.test is not None and testing is not None:
             options = options_for_recipe(recipe, request.options, first.label_name)
             for chunk in chunks(request.test, options, CHUNK_BYTES):
-                testing.write(require_labels(chunk))
+                require_labels(chunk)
+                testing.write(chunk)
         notes = tuple(note for note in (first.note, *recipe.notes) if note)
         provenance = describe_provenance(request, first, digest, training.rows)
         meta, arrays = recipe.to_parts()
@@ -229,7 +230,7 @@ def _training_rows(request: Request, labels: set[str], heads: list[Data], watch:
     with Source(request.data) as source:
         for chunk, held in _parts(request, source, watch, "scanning"):
             training = chunk.take(~held)
-            labels.update(str(label) for label in np.unique(as_text(training.labels)).tolist())
+            labels.update(str(label) for label in np.unique(as_text(require_labels(training))).tolist())
             heads[:] = heads or [training]
             check_weight_count(training, len(labels))
             yield training
@@ -241,8 +242,7 @@ def _parts(request: Request, source: Source, watch: ProgressCallback | None, sta
     holdout = None if share is None else Holdout(share, request.seed)
     rows = 0
     for chunk in chunks(source, request.options, CHUNK_BYTES):
-        labels = require_labels(chunk).labels
-        assert labels is not None
+        labels = require_labels(chunk)
         yield chunk, np.zeros(chunk.n_rows, bool) if holdout is None else holdout.mask(labels)
         rows += chunk.n_rows
         if watch is not None:

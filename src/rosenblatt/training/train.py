@@ -19,7 +19,7 @@ from ..preprocessing.recipe import Recipe
 from ..progress import Progress, ProgressCallback, progress_callback
 from ..svm.not_separable import NotSeparable
 from .metrics import Confusion
-from .preparation import Prepared, describe_provenance, prepare, read_with_digest
+from .preparation import Prepared, describe_provenance, prepare, read_with_digest, require_labels
 from .request import Request
 from .split import assign_folds
 
@@ -225,7 +225,7 @@ def confusion_on_test(estimator: LinearClassifier, prepared: Prepared) -> Confus
 def cross_validate(request: Request, data: Data, watch: ProgressCallback | None = None) -> tuple[Confusion, ...]:
     """Predict each fold with a model, preprocessing included, that is trained on the other folds."""
     assert request.cv is not None
-    classes, codes = classes_and_codes(typed_labels(data.labels))
+    classes, codes = classes_and_codes(typed_labels(require_labels(data)))
     fold = assign_folds(codes, request.cv, request.seed)
     found = []
     for number in range(request.cv):
