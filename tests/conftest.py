@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -88,6 +89,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.no_cover)
     if hasattr(config, "workerinput"):  # shared by several workers
         items.sort(key=rank)
+
+
+def pytest_collection_finish() -> None:
+    """Exclude modules and tests, which live as long as the process, from every later garbage collection."""
+    gc.collect()
+    gc.freeze()
 
 
 def deselect(config: pytest.Config, items: list[pytest.Item], condition: Callable[[pytest.Item], object]) -> None:

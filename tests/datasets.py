@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import os
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +37,14 @@ def _here(path: Path, name: str, here: bool) -> Path:
 
 
 def libsvm(name: str, dtype: Any = np.float64) -> tuple[Any, Any]:
-    """A CSR matrix and labels."""
-    X, y = load_svmlight_file(str(data_file(f"libsvm/{name}")), dtype=dtype)
-    return X, y.astype(int)
+    """A CSR matrix and labels, which the caller may change."""
+    X, y = _svmlight(data_file(f"libsvm/{name}"))
+    return X.astype(dtype), y.astype(int)
+
+
+@cache
+def _svmlight(path: Path) -> tuple[Any, Any]:
+    return load_svmlight_file(str(path))
 
 
 def mnist(part: str = "train", rows: int | None = None) -> tuple[Any, Any]:
@@ -47,6 +53,7 @@ def mnist(part: str = "train", rows: int | None = None) -> tuple[Any, Any]:
     return images[:rows].reshape(len(images[:rows]), -1) / 255.0, labels[:rows].astype(int)
 
 
+@cache
 def _idx(path: Path) -> Any:
     """The idx format: two zero bytes, the type (8: bytes), the number of axes, their lengths, the values."""
     with gzip.open(path) as file:
