@@ -29,7 +29,10 @@ SHOWN = """async ([hash, updates]) => {
   const start = performance.now();
   location.hash = hash;
   const now = document.getElementById("now"), scrub = document.getElementById("scrub");
-  while (scrub.max !== updates || !now.textContent.includes(updates)) await new Promise(requestAnimationFrame);
+  while (Number(scrub.max) !== updates || !now.textContent.includes(updates.toLocaleString("en"))) {
+    if (performance.now() - start > 60_000) throw new Error(`no run of ${updates} updates is shown: ${now.textContent}`);
+    await new Promise(requestAnimationFrame);
+  }
   await new Promise(requestAnimationFrame);
   return (performance.now() - start) / 1000;
 }"""
@@ -73,7 +76,7 @@ def measure(repeats: int, quick: bool = False) -> Iterator[dict[str, Any]]:
             ("the same with pocket, average and vote", {"show": {"pocket": True, "average": True, "vote": True}}),
             ("the same at degree 3", {"degree": 3}),
         ):  # fmt: skip
-            page.evaluate(SHOWN, [_link(_state(points, updates, 99) | more), str(updates)])
+            page.evaluate(SHOWN, [_link(_state(points, updates, 99) | more), updates])
             page.evaluate(REST)  # until the proofs are done
             gaps = page.evaluate(FRAMES, SECONDS)
             yield {
@@ -117,9 +120,9 @@ def _shown(page: Any, points: int, updates: int, repeats: int) -> float:
     """Measure a run that is not cached, starting from another one that is shown."""
     times = []
     for seed in range(repeats):
-        page.evaluate(SHOWN, [_link(_state(points, updates // 10, seed)), str(updates // 10)])
+        page.evaluate(SHOWN, [_link(_state(points, updates // 10, seed)), updates // 10])
         page.evaluate(REST)
-        times.append(page.evaluate(SHOWN, [_link(_state(points, updates, seed)), str(updates)]))
+        times.append(page.evaluate(SHOWN, [_link(_state(points, updates, seed)), updates]))
     return statistics.median(times)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -20,3 +21,15 @@ def test_parts_without_data_are_skipped_with_a_reason(monkeypatch: pytest.Monkey
     numbers = json.loads(found.stdout)
     assert [[str(tmp_path) in row["skipped"] for row in numbers[part]] for part in parts] == [[True]] * 4
     assert "skipped" in found.stderr
+
+
+@pytest.mark.thorough
+def test_the_page_is_measured() -> None:
+    """The benchmark finds what it waits for on the page."""
+    pytest.importorskip("playwright.sync_api")
+    studio = pytest.importorskip("benchmarks.studio")
+    if shutil.which("chromium") is None:
+        pytest.skip("no chromium here")
+    found = list(studio.measure(1, quick=True))
+    assert len(found) == 6
+    assert all(row.get("seconds", row.get("frames")) > 0 for row in found)
