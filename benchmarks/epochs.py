@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 import rosenblatt as rb
 
 from . import peers, workloads
-from .measure import BLOCK, interleave, reading
+from .measure import BLOCK, Contestant, interleave, reading
 
 EPOCHS = 10
 # scikit-learn scales the bias step by 0.01 on sparse rows; a constant of 0.1 before every row does the same.
@@ -73,8 +73,8 @@ def _measure(repeats: int, quick: bool) -> Iterator[dict[str, Any]]:
             X = X64.astype(dtype)
             sparse = hasattr(X, "indptr")
             theirs, ours = _sklearn(kind, shuffle), _ours(kind, shuffle, sparse)
-            contestants = {"sklearn": partial(theirs.fit, X, y), "ours": partial(ours.fit, X, y), "reading": read}
-            seconds = interleave(contestants, repeats)
+            fits: dict[str, Contestant] = {"sklearn": partial(theirs.fit, X, y), "ours": partial(ours.fit, X, y)}
+            seconds = interleave(fits | {"reading": read}, repeats)
             bandwidth = BLOCK / seconds["reading"]
             touched = X.data.nbytes + X.indices.nbytes if sparse else X.nbytes
             yield {

@@ -38,7 +38,7 @@ def _other_grams(message: Message) -> Any:
     """All grams of the body; the filter uses half of them."""
     room = features.FIELD_BYTES["body"]
     plain = b" " + b" ".join(features.folded(message.body[: features.MAX_SPACE_FACTOR * room]).split())[:room] + b" "
-    return murmur3_windows(np.frombuffer(plain, np.uint8), features.GRAM_BYTES, features.BODY)
+    return murmur3_windows(np.frombuffer(plain, np.uint8), features.GRAM_BYTES, features.BODY_FIELD)
 
 
 SETS: dict[str, Hashes] = {
@@ -116,15 +116,15 @@ def rehearsals(messages: list[Message], spam: Any, shuffles: int) -> Iterator[di
                 found.append(evaluation.figures(scores, spam[places], resamples=0).auc.value)
             row[f"(1-AUC) %, {share:.0%} wrong"] = f"{np.mean(found):.3f}"
         for first in (False, True):
-            found = []
+            wrongly: list[list[bool]] = []
             for seed in range(shuffles):
                 places, filter_ = order(len(spam), seed), ColumnFilter()
                 learned, new = places[: 4 * len(places) // 5], places[4 * len(places) // 5 :]
                 for i in learned[np.argsort(spam[learned] != first, kind="stable")]:
                     filter_.learn(rows[i], bool(spam[i]))
-                found.append([(filter_.score(rows[i]) > 0.0) != spam[i] for i in new if spam[i] == first])
+                wrongly.append([(filter_.score(rows[i]) > 0.0) != spam[i] for i in new if spam[i] == first])
             row[f"{'spam' if first else 'ham'} first, then the rest: % of new {'spam' if first else 'ham'} wrong"] = (
-                f"{100 * np.mean(np.concatenate(found)):.1f}"
+                f"{100 * np.mean(np.concatenate(wrongly)):.1f}"
             )
         yield row
     learner.RUN_LENGTH = chosen
@@ -151,5 +151,6 @@ def _both(
     table: str, name: dict[str, Any], whole: Any, bare: Any, spam: Any, shuffles: int, make: Any = None
 ) -> dict[str, Any]:
     """Compare on whole mails and on mails without headers, since the choice should be good at both."""
-    row = compare(table, name, *whole, spam, shuffles, make)
-    return row | {"no headers: mean": compare(table, name, *bare, spam, shuffles, make)["mean"]}
+    (indptr, columns), (bare_indptr, bare_columns) = whole, bare
+    row = compare(table, name, indptr, columns, spam, shuffles, make)
+    return row | {"no headers: mean": compare(table, name, bare_indptr, bare_columns, spam, shuffles, make)["mean"]}

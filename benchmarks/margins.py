@@ -19,6 +19,7 @@ from sklearn.svm import SVC, LinearSVC
 from threadpoolctl import threadpool_limits
 
 import rosenblatt as rb
+from rosenblatt.estimators.soft_margin import Loss
 
 from . import workloads
 
@@ -29,7 +30,7 @@ MORE_ITERATIONS = [*ITERATIONS, 1500, 2000, 3000, 4000, 6000, 8000, 12_000, 16_0
 TOLERANCES = [10.0 ** (-exponent / 2) for exponent in range(19)]
 
 
-def ours(loss: str, penalize_intercept: bool) -> Fit:
+def ours(loss: Loss, penalize_intercept: bool) -> Fit:
     return lambda X, y, effort, seed: rb.SoftMargin(
         loss=loss, penalize_intercept=penalize_intercept, tol=effort, random_state=seed
     ).fit(X, y)
@@ -88,7 +89,7 @@ def climb(
 def compare(
     work: str,
     data: list[tuple[Any, Any]],
-    loss: str,
+    loss: Loss,
     penalize_intercept: bool,
     levels: dict[float, float | None],
     peers: dict[str, Any],
@@ -113,7 +114,7 @@ def compare(
             }
 
 
-def _best(X: Any, y: Any, loss: str, penalize_intercept: bool, tol: float) -> float:
+def _best(X: Any, y: Any, loss: Loss, penalize_intercept: bool, tol: float) -> float:
     """A lower bound of the objective: the dual objective of a solution with a relative gap of `tol`."""
     model = rb.SoftMargin(loss=loss, penalize_intercept=penalize_intercept, tol=tol, max_iter=20_000, random_state=0).fit(X, y)
     return float(model.objective_[0] - model.dual_gap_[0])

@@ -62,8 +62,9 @@ def _vote(n: int, d: int, passes: int, repeats: int) -> dict[str, Any]:
     train, test = slice(0, n // 2), slice(n // 2, n)
     model = rb.Perceptron(keep="vote", order="cyclic", max_iter=passes).fit(X[train], y[train])
     log = model.log_
+    assert log is not None
     vectors = np.array([np.append(intercept, coef[0]) for coef, intercept in map(log.weights_at, _sample(log.n_updates))])
-    stored = np.resize(vectors, (log.n_updates + 1, d + 1))
+    stored: Any = np.resize(vectors, (log.n_updates + 1, d + 1))
     rows = np.hstack([np.ones((n - n // 2, 1)), X[test]])
     seconds = interleave({"product": lambda: rows @ stored.T, "ours": lambda: model.decision_function(X[test])}, repeats)
     few = slice(n // 2, n // 2 + 200)

@@ -24,7 +24,7 @@ FLAGS = (
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 POINTS, UPDATES, SECONDS = 2000, 10_000, 4.0
-VIEWPORT = {"width": 1440, "height": 1000}
+VIEWPORT: Any = {"width": 1440, "height": 1000}
 SHOWN = """async ([hash, updates]) => {
   const start = performance.now();
   location.hash = hash;
@@ -123,7 +123,7 @@ def _shown(page: Any, points: int, updates: int, repeats: int) -> float:
         page.evaluate(SHOWN, [_link(_state(points, updates // 10, seed)), updates // 10])
         page.evaluate(REST)
         times.append(page.evaluate(SHOWN, [_link(_state(points, updates, seed)), updates]))
-    return statistics.median(times)
+    return float(statistics.median(times))
 
 
 def _opened(browser: Any, address: str, repeats: int) -> float:
