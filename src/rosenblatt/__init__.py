@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # `X as X` exports a name
     from .models.files import save as save
     from .models.model import Model as Model
     from .online.stopping import Stop as Stop
+    from .online.update_log import Update as Update
     from .online.update_log import UpdateLog as UpdateLog
     from .preprocessing.text.hasher import TextHasher as TextHasher
     from .preprocessing.text.vocabulary import Vocabulary as Vocabulary
@@ -68,6 +69,7 @@ _MODULES = {
     "Stop": "online.stopping",
     "TextHasher": "preprocessing.text.hasher",
     "Undecided": "certificates.statements",
+    "Update": "online.update_log",
     "UpdateLog": "online.update_log",
     "Vocabulary": "preprocessing.text.vocabulary",
     "certify": "proofs.certify",

@@ -117,8 +117,8 @@ def test_long_indices_give_the_same_bits(name, scheme, dtype):
     short.indices, short.indptr = short.indices.astype(np.int32), short.indptr.astype(np.int32)
     long.indices, long.indptr = long.indices.astype(np.int64), long.indptr.astype(np.int64)
     one, other = make().fit(short, y), make().fit(long, y)
-    assert one.log_.record.problem.rows.indices.dtype == np.int32
-    assert other.log_.record.problem.rows.indices.dtype == np.int64
+    assert one.log_._record.problem.rows.indices.dtype == np.int32
+    assert other.log_._record.problem.rows.indices.dtype == np.int64
     assert_same_bits(one, other, X)
 
 
@@ -131,7 +131,7 @@ def test_rows_are_neither_changed_nor_copied(make, scheme, dtype, pack):
     model.predict(rows)
     assert np.array_equal(rows.toarray() if sp.issparse(rows) else rows, rows_of(scheme, dtype)[0])
     assert np.array_equal(y, labels)
-    kept = model.log_.record.problem.rows
+    kept = model.log_._record.problem.rows
     if sp.issparse(rows):
         assert np.shares_memory(kept.values, rows.data)
         assert np.shares_memory(kept.indices, rows.indices)

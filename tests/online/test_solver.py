@@ -300,7 +300,7 @@ def test_solve_does_not_touch_where_it_starts() -> None:
     assert not start.w.any()
     assert not start.counts.any()
     assert result.updates == result.log.n_updates > 0
-    assert not result.log.record.start.w.any()
+    assert not result.log._record.start.w.any()
 
 
 def test_without_a_log_the_sums_of_an_average_are_carried_along() -> None:

@@ -44,10 +44,8 @@ def naive_weights(model: Any, X: Any, y: Any) -> list[tuple[Any, Any]]:
 
 
 def test_a_log_shows_what_users_need() -> None:
-    """Everything that the package needs for replays is one name, `record`."""
-    names = (
-        "compact durations heads is_compact n_updates passes record rivals rows runs steps times to_arrow to_dict weights_at"
-    )
+    """What the package needs for replays is hidden."""
+    names = "compact durations heads is_compact n_updates passes rivals rows runs steps times to_arrow to_dict weights_at"
     assert [name for name in dir(fitted(**next(iter(RUNS.values()))).log_) if not name.startswith("_")] == names.split()
 
 
@@ -198,7 +196,7 @@ def test_a_slice_takes_open_and_negative_ends() -> None:
 @pytest.mark.parametrize("name", ["binary-batch", "argmax-batch", "ovr-batch"])
 def test_a_slice_of_a_batch_log_between_steps_replays_the_same(name: str) -> None:
     log = fitted(**RUNS[name]).log_
-    part = log[int(log.record.edges[1]) : int(log.record.edges[3])]
+    part = log[int(log._record.edges[1]) : int(log._record.edges[3])]
     assert part.n_updates == 2
     for t in range(3):
         np.testing.assert_array_equal(part.weights_at(t)[0], log.weights_at(t + 1)[0])
@@ -228,7 +226,7 @@ def test_weights_at_leaves_the_log_as_it_was() -> None:
 def test_a_batch_step_is_one_update_of_many_entries(update: str) -> None:
     model = fitted(2, update=update, max_iter=5)
     log = model.log_
-    assert log.record.grouped
+    assert log._record.grouped
     assert log.n_updates == model.n_updates_ == len(np.unique(log.times)) == 5
     assert len(log) > log.n_updates
     np.testing.assert_array_equal(log.rows[log.times == 0], np.arange(30))
@@ -241,7 +239,7 @@ def test_batch_mean_steps_are_one_over_the_number_of_rows() -> None:
 
 def test_an_online_update_is_one_entry() -> None:
     model = fitted(3)
-    assert not model.log_.record.grouped
+    assert not model.log_._record.grouped
     assert model.log_.n_updates == len(model.log_) == model.n_updates_
 
 
@@ -317,7 +315,7 @@ def test_a_pickled_log_holds_the_touched_rows_and_replays_to_the_bit(run: Any, h
     log = run[0].log_
     other = how(log)
     assert other.is_compact
-    assert other.record.problem.n_rows == len(np.unique(log.rows))
+    assert other._record.problem.n_rows == len(np.unique(log.rows))
     assert list(other) == list(log)
     assert other.n_updates == log.n_updates
     assert other.passes == log.passes

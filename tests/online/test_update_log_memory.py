@@ -16,7 +16,7 @@ import rosenblatt as rb
 
 def bytes_held(log: Any) -> int:
     """What the entries of the log take; an array of equal numbers has stride 0 and holds one."""
-    arrays = (array for part in log.record.parts for array in part if isinstance(array, np.ndarray))
+    arrays = (array for part in log._record.parts for array in part if isinstance(array, np.ndarray))
     return sum(array.itemsize if array.strides == (0,) else array.nbytes for array in arrays)
 
 
@@ -30,7 +30,7 @@ def test_memory_is_proportional_to_updates_not_to_rows_or_features(name: str) ->
             rng.normal(size=(n, d)), np.arange(n) % k
         )
         assert len(model.log_) >= T
-        assert bytes_held(model.log_) <= 24 * len(model.log_) + 8 * len(model.log_.record.parts)
+        assert bytes_held(model.log_) <= 24 * len(model.log_) + 8 * len(model.log_._record.parts)
 
 
 def test_equal_steps_are_held_as_one_number() -> None:
@@ -46,9 +46,9 @@ def test_different_steps_are_held_one_by_one() -> None:
 
 def test_the_log_refers_to_the_rows_and_copies_none() -> None:
     X, y = noisy_rows(2)
-    assert np.shares_memory(rb.Perceptron(max_iter=3).fit(X, y).log_.record.problem.rows.values, X)
+    assert np.shares_memory(rb.Perceptron(max_iter=3).fit(X, y).log_._record.problem.rows.values, X)
     S = sp.csr_array(X)
-    assert np.shares_memory(rb.Perceptron(max_iter=3).fit(S, y).log_.record.problem.rows.values, S.data)
+    assert np.shares_memory(rb.Perceptron(max_iter=3).fit(S, y).log_._record.problem.rows.values, S.data)
 
 
 @pytest.mark.parametrize("keep", ["last", "average", "pocket", "vote"])

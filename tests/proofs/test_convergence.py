@@ -51,7 +51,7 @@ def run(X: Any, y: Any, parameters: dict[str, Any]) -> Any:
 
 def naive(log: Any, margin: float, planes: Any) -> tuple[Any, list[float], list[float], list[float]]:
     """At some t: |w_t|^2, its bound, and <w_t, u>, from the hypothesis itself, in a space of rows (x_0, x)."""
-    x0, rows = log.record.problem.x0, log.record.problem.matrix()
+    x0, rows = log._record.problem.x0, log._record.problem.matrix()
     dense = (rows.toarray() if sp.issparse(rows) else np.asarray(rows)).astype(float)
     R2 = max(float(row @ row) + x0**2 for row in dense)
     some = np.unique(np.linspace(0, log.n_updates, 12).astype(int))
@@ -60,7 +60,7 @@ def naive(log: Any, margin: float, planes: Any) -> tuple[Any, list[float], list[
         coef, intercept = log.weights_at(t)
         W = np.column_stack([coef, intercept / (x0 or 1.0)]).astype(float)
         half = 1.0 if len(W) == 1 else 0.5
-        groups = [float(log.steps[log.record.edges[s] : log.record.edges[s + 1]].sum()) for s in range(t)]
+        groups = [float(log.steps[log._record.edges[s] : log._record.edges[s + 1]].sum()) for s in range(t)]
         norms.append(half * float((W * W).sum()))
         bounds.append(norms[0] + sum(group**2 * R2 + 2 * half * margin * group for group in groups))
         along.append(float((W * planes).sum()) * np.sqrt(half))
@@ -86,13 +86,13 @@ def test_both_inequalities_hold_at_every_update(name: str, classes: int, contain
     # u is a unit vector; it has the margin gamma, of all rows and in the space of this run.
     assert (report.alignments**2 <= report.norms_squared * (1 + 1e-9) + 1e-12).all()
     margin = RUNS[name].get("margin", 0.0)
-    visited = model.log_.record.problem.visited
+    visited = model.log_._record.problem.visited
     if visited is None:
         some, norms, bounds, _ = naive(model.log_, margin, 0.0)
         np.testing.assert_allclose(report.norms_squared[some], norms, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(report.norm_bound[some], bounds, rtol=1e-9)
     gains = np.diff(report.alignment_bound)
-    taus = np.add.reduceat(model.log_.steps, model.log_.record.edges[:-1])
+    taus = np.add.reduceat(model.log_.steps, model.log_._record.edges[:-1])
     np.testing.assert_allclose(gains, report.gamma * taus, rtol=1e-9)
     assert report.widest == ("constant" not in name)
 
@@ -155,7 +155,7 @@ def test_a_broken_log_does_not_hold() -> None:
     (correct,) = model.convergence_
     log = model.log_
     longest = int(np.linalg.norm(X, axis=1).argmax())
-    log.record.parts[0].rows[:] = longest
+    log._record.parts[0].rows[:] = longest
     too_far = convergence(log, model.classes_, 0.0, correct.certificate)
     assert not too_far.holds
     assert "VIOLATED" in str(too_far)
@@ -189,7 +189,7 @@ def test_classes_without_weight_are_rivals_still() -> None:
     weights = (y != 2).astype(float)
     model = rb.Perceptron(max_iter=None, random_state=0).fit(X, y, weights)
     (report,) = model.convergence_
-    assert model.log_.record.others.max() <= 3
+    assert model.log_._record.others.max() <= 3
     assert not report.widest
     assert report.holds
     assert report.mistakes <= report.mistake_bound.upper

@@ -45,7 +45,7 @@ def test_the_code_makes_the_same_run(algorithm: str) -> None:
         assert str(model.stop_) in output.getvalue()
         if result["log"] is not None:
             for name in ("rows", "steps", "times", "others", "edges"):
-                np.testing.assert_array_equal(getattr(made.log_.record, name), getattr(model.log_.record, name))
+                np.testing.assert_array_equal(getattr(made.log_._record, name), getattr(model.log_._record, name))
             made, model = made.reading("last"), model.reading("last")
         np.testing.assert_array_equal(made.coef_, model.coef_)
         np.testing.assert_array_equal(made.intercept_, model.intercept_)

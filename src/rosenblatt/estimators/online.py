@@ -393,7 +393,7 @@ class OnlineClassifier(LinearClassifier):
         return np.concatenate([vote.scores(X, effective_n_jobs(self.n_jobs)) for vote in self._votes], axis=1)
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("coef_", "intercept_") and "classes_" in self.__dict__ and self.__dict__.get("keep") == "vote":
+        if name in ("coef_", "intercept_") and "_votes" in self.__dict__:
             raise AttributeError(
                 f"a vote has no {name}, because it is a majority of many planes: use reading('average') for one plane"
             )

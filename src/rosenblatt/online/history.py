@@ -125,7 +125,7 @@ class History:
     def check_rows(self) -> None:
         """Raise if the training rows were changed: the log refers to them and no longer replays to the weights."""
         for _, log in self.logs[-1:]:
-            replayed = log.record.state_at(log.n_updates)
+            replayed = log._record.state_at(log.n_updates)
             if not (np.array_equal(replayed.w, self.state.w) and np.array_equal(replayed.bias, self.state.bias)):
                 raise ValueError("X was changed after fit, so the log no longer replays to the weights: fit again")
 
@@ -229,7 +229,7 @@ def _vote_of_parts(parts: list[tuple[Walk, IntArray] | None], end: int, vote_cou
 def _walk_among_classes(log: UpdateLog, known: IntArray, k: int) -> tuple[Walk, IntArray]:
     """The walk of a log, its classes renumbered; a binary walk among more classes moves two heads in opposite directions."""
     walk = walk_of_log(log)
-    if isinstance(log.record.problem.labels, Binary):
+    if isinstance(log._record.problem.labels, Binary):
         if k == 2:
             return walk, births(log)
         moving = walk.moves.coefs != 0.0
@@ -251,13 +251,13 @@ def _walk_of_head(log: UpdateLog, known: Array, label: object) -> tuple[Walk, In
     where = np.flatnonzero(known == label)
     if not len(where):
         return None
-    if isinstance(log.record.problem.labels, Binary):
+    if isinstance(log._record.problem.labels, Binary):
         walk = walk_of_log(log)
         if where[0] == 0:
             against = walk.moves._replace(coefs=-walk.moves.coefs, shifts=-walk.moves.shifts)
             walk = replace(walk, start=-walk.start, start_bias=-walk.start_bias, moves=against)
         return walk, births(log)
-    run = UpdateLog(log.record.head(int(where[0])))
+    run = UpdateLog(log._record.head(int(where[0])))
     return walk_of_log(run), births(run)
 
 

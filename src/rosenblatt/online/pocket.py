@@ -42,7 +42,7 @@ def pocket(log: UpdateLog, n_jobs: int = 1) -> Pocket:
 
     A row on the plane is an error; errors are counted by the weight of their rows.
     """
-    record = log.record
+    record = log._record
     if log.is_compact:
         raise ValueError(
             "the pocket needs all training rows, but a pickled log holds only those that moved the weights: fit again"
@@ -65,7 +65,7 @@ def pocket(log: UpdateLog, n_jobs: int = 1) -> Pocket:
 
 def errors_of_every_hypothesis(log: UpdateLog, n_jobs: int = 1) -> FloatArray:
     """The training errors of each of w_0..w_T, or their total weight, counted as for the pocket."""
-    record = log.record
+    record = log._record
     state, edges, parts = copy_state(record.start), record.edges, []
     with one_blas_thread():
         for first in range(0, max(1, len(edges) - 1), HYPOTHESES_PER_BLOCK):
@@ -82,7 +82,7 @@ def _best_of(log: UpdateLog, start: State, block: IntArray, order: IntArray | No
         return None
     first = int(alive[errors[alive].argmin()])
     state = copy_state(start)
-    log.record.advance(state, block[: first + 1])
+    log._record.advance(state, block[: first + 1])
     return Pocket(state, float(errors[first]), first)
 
 
@@ -90,7 +90,7 @@ def _errors_of(
     log: UpdateLog, start: State, block: IntArray, order: IntArray | None, beat: float, n_jobs: int
 ) -> tuple[FloatArray, IntArray]:
     """Errors of the hypotheses of a block, and which of them have fewer than `beat`; the others are not counted to the end."""
-    n_rows, counter = log.record.problem.n_rows, (_PlaneCounter if _as_planes(log) else _WalkCounter)(log, start, block)
+    n_rows, counter = log._record.problem.n_rows, (_PlaneCounter if _as_planes(log) else _WalkCounter)(log, start, block)
     starts, errors, alive = range(0, n_rows, ROWS_PER_BLOCK), np.zeros(len(block)), np.arange(len(block))
 
     def count(at: int) -> FloatArray:
@@ -108,15 +108,15 @@ def _errors_of(
 
 def _as_planes(log: UpdateLog) -> bool:
     """Whether to build the hypotheses as dense planes; sparse rows of many columns would need too much memory."""
-    record = log.record
+    record = log._record
     narrow = isinstance(record.problem.rows, Dense) or record.problem.n_features <= 4 * record.problem.density
     return isinstance(record.problem.labels, Binary) and narrow
 
 
 def _taken(log: UpdateLog, rows: IntArray | slice) -> Matrix:
     if isinstance(rows, slice):
-        return log.record.problem.matrix(rows.start, rows.stop)
-    return rows_as_matrix(take_rows(log.record.problem.rows, rows), 0, len(rows))
+        return log._record.problem.matrix(rows.start, rows.stop)
+    return rows_as_matrix(take_rows(log._record.problem.rows, rows), 0, len(rows))
 
 
 class _PlaneCounter:
@@ -127,8 +127,8 @@ class _PlaneCounter:
     """
 
     def __init__(self, log: UpdateLog, start: State, block: IntArray) -> None:
-        self.planes, self.shifts = log.record.planes(copy_state(start), block)
-        self.problem, self.rough, self.sizes = log.record.problem, _float32(self.planes), _lengths(self.planes)
+        self.planes, self.shifts = log._record.planes(copy_state(start), block)
+        self.problem, self.rough, self.sizes = log._record.problem, _float32(self.planes), _lengths(self.planes)
 
     def errors(self, X: Matrix, rows: IntArray | slice, alive: IntArray) -> FloatArray:
         signs, weights = self.problem.signs[rows].astype(np.float32), self.problem.labels.weights
@@ -169,7 +169,7 @@ class _WalkCounter:
 
     def __init__(self, log: UpdateLog, start: State, block: IntArray) -> None:
         self.walk = walk_of_log(log, start, block)
-        self.buffers, self.labels = ProductBuffers(self.walk.vectors, ROWS_PER_BLOCK), log.record.problem.labels
+        self.buffers, self.labels = ProductBuffers(self.walk.vectors, ROWS_PER_BLOCK), log._record.problem.labels
 
     def errors(self, X: Matrix, rows: IntArray | slice, alive: IntArray) -> FloatArray:
         labels, weights = self.labels, self.labels.weights
@@ -183,7 +183,7 @@ class _WalkCounter:
 
 def _margins(log: UpdateLog, state: State) -> FloatArray:
     """The margin of every row."""
-    problem, labels = log.record.problem, log.record.problem.labels
+    problem, labels = log._record.problem, log._record.problem.labels
     heads = as_heads(state.w, problem.rows).astype(np.float64)
     blocks = [problem.matrix(start, start + ROWS_PER_BLOCK) for start in range(0, problem.n_rows, ROWS_PER_BLOCK)]
     scores = np.concatenate([products(heads, X) for X in blocks], axis=1) + state.x0 * state.bias[:, None]

@@ -33,7 +33,7 @@ ENTRIES_PER_SUM = 1 << 16
 
 def sums_of_times(log: UpdateLog) -> State:
     """sum_s t_s tau_s y_s x_s in float64, in one pass over the updates; a row with several updates is added once."""
-    record = log.record
+    record = log._record
     problem, sums, k = record.problem, zero_sums(record.start), record.n_heads
     if len(log) <= problem.n_rows * k:
         for part in record.parts:
@@ -63,7 +63,7 @@ def average(last: State, sums: State, durations: IntArray, dense: bool) -> State
 
 def births(log: UpdateLog) -> IntArray:
     """The times at which updates made a new hypothesis."""
-    return log.times[log.record.edges[:-1]]
+    return log.times[log._record.edges[:-1]]
 
 
 def vote_weights(born: IntArray, end: int, vote_count: str) -> FloatArray:
@@ -106,7 +106,7 @@ def walk_of_log(log: UpdateLog, start: State | None = None, edges: IntArray | No
 
     The first move is zero, so that w_0 is a hypothesis like the others.
     """
-    record = log.record
+    record = log._record
     start = record.start if start is None else start
     edges = record.edges if edges is None else edges
     heads = as_heads(start.w, record.problem.rows).astype(np.float64)
@@ -128,7 +128,7 @@ def constant_walk(heads: FloatArray, bias: FloatArray, x0: float) -> Walk:
 
 def _online_moves(log: UpdateLog, edges: IntArray, k: int) -> tuple[Matrix, Moves]:
     """The vectors are the rows themselves, each one once."""
-    record = log.record
+    record = log._record
     stretch = slice(int(edges[0]), int(edges[-1]))
     entries = record.local_rows[stretch]
     rows, where = np.unique(entries, return_inverse=True)
@@ -146,7 +146,7 @@ def _online_moves(log: UpdateLog, edges: IntArray, k: int) -> tuple[Matrix, Move
 
 def _batch_moves(log: UpdateLog, edges: IntArray, k: int) -> tuple[FloatArray, Moves]:
     """The vectors are the batch steps, one per head, each the sum of its rows."""
-    record = log.record
+    record = log._record
     deltas = [record.delta(slice(int(a), int(b))) for a, b in itertools.pairwise(edges)]
     n = len(deltas) * k
     vectors = np.concatenate([as_heads(delta.w, record.problem.rows) for delta in deltas] or [np.zeros((0, 1))])

@@ -287,7 +287,7 @@ def _merge(problem: Problem, start: State, parts: list[tuple[IntArray, RunResult
 
 def _merge_logs(problem: Problem, start: State, logs: list[tuple[IntArray, UpdateLog]], durations: IntArray) -> UpdateLog:
     """Merge the logs of groups of heads in order of time, then class, as a single sweep would write them."""
-    first = logs[0][1].record
+    first = logs[0][1]._record
     record = RunRecord(problem, copy_state(start), grouped=first.grouped, visited_before=first.visited_before)
     others = np.concatenate([heads[part.heads] for heads, part in logs])
     times = np.concatenate([part.times for _, part in logs])

@@ -18,7 +18,29 @@ if TYPE_CHECKING:
 
 
 class Update(NamedTuple):
-    """One entry of an `UpdateLog`."""
+    """One entry of an `UpdateLog`: a row that moved the weights.
+
+    Parameters
+    ----------
+    row : int
+        The training row.
+    step : float
+        The length factor tau > 0: binary weights moved by tau * y * x.
+    time : int
+        The number of rows visited before (online), or of steps made before (batch, mistakes).
+    rival : int
+        The class that the row was moved away from, as a position in `classes_`; -1 is "all other classes".
+
+    See Also
+    --------
+    UpdateLog : All updates of a run.
+
+    Examples
+    --------
+    >>> import rosenblatt as rb
+    >>> rb.Perceptron(order="cyclic").fit([[0.0], [1.0]], ["a", "b"]).log_[0]
+    Update(row=0, step=1.0, time=0, rival=1)
+    """
 
     row: int
     step: float
@@ -74,38 +96,37 @@ class UpdateLog:
     """
 
     def __init__(self, record: RunRecord) -> None:
-        # For the other packages, which replay the run; users have the attributes above.
-        self.record = record
+        self._record = record  # what the rest of the package replays
 
     def __len__(self) -> int:
-        return len(self.record)
+        return len(self._record)
 
     @property
     def rows(self) -> IntArray:
         """The training row of each entry."""
-        return self.record.rows
+        return self._record.rows
 
     @property
     def steps(self) -> FloatArray:
         """The length factor tau of each entry."""
-        return self.record.steps
+        return self._record.steps
 
     @property
     def times(self) -> IntArray:
         """The rows visited, or the steps made, before each entry."""
-        return self.record.times
+        return self._record.times
 
     @property
     def heads(self) -> IntArray:
         """The one-vs-rest head of each entry; else 0."""
-        if isinstance(self.record.problem.labels, Rest):
-            return self.record.others
+        if isinstance(self._record.problem.labels, Rest):
+            return self._record.others
         return read_only(np.zeros(len(self), np.int32))
 
     @property
     def rivals(self) -> IntArray:
         """The class that each row was moved away from."""
-        labels, rows, others = self.record.problem.labels, self.record.local_rows, self.record.others
+        labels, rows, others = self._record.problem.labels, self._record.local_rows, self._record.others
         if isinstance(labels, Binary):
             return read_only((labels.signs[rows] < 0).astype(np.int32))
         if isinstance(labels, Joint):
@@ -116,22 +137,22 @@ class UpdateLog:
     @property
     def durations(self) -> IntArray:
         """The time at which each head stopped."""
-        return self.record.durations
+        return self._record.durations
 
     @property
     def passes(self) -> list[int]:
         """The number of entries at the end of each pass."""
-        return self.record.passes
+        return self._record.passes
 
     @property
     def n_updates(self) -> int:
         """How often the weights moved; a batch step of several entries counts once."""
-        return len(self.record.edges) - 1
+        return len(self._record.edges) - 1
 
     @property
     def is_compact(self) -> bool:
         """Whether the log holds only the rows that moved the weights."""
-        return self.record.row_ids is not None
+        return self._record.row_ids is not None
 
     def __iter__(self) -> Iterator[Update]:
         for row, tau, time, rival in zip(self.rows, self.steps, self.times, self.rivals, strict=True):
@@ -150,11 +171,11 @@ class UpdateLog:
         first, last, stride = key.indices(len(self))
         if stride != 1:
             raise ValueError(f"a slice of an UpdateLog must have a step of 1, got {stride}; slice .rows instead")
-        return UpdateLog(self.record.cut(first, last))
+        return UpdateLog(self._record.cut(first, last))
 
     def __repr__(self) -> str:
-        kind = {Binary: "binary", Joint: "joint", Rest: "one-vs-rest"}[type(self.record.problem.labels)]
-        visits = int(self.durations.max()) - self.record.visited_before
+        kind = {Binary: "binary", Joint: "joint", Rest: "one-vs-rest"}[type(self._record.problem.labels)]
+        visits = int(self.durations.max()) - self._record.visited_before
         return f"<UpdateLog of a {kind} run: {self.n_updates} updates in {visits} visits>"
 
     def weights_at(self, t: int) -> tuple[FloatArray, FloatArray]:
@@ -177,8 +198,8 @@ class UpdateLog:
         ValueError
             If t is not between 0 and `n_updates`.
         """
-        state = self.record.state_at(t)
-        coef = np.ascontiguousarray(as_heads(state.w, self.record.problem.rows))
+        state = self._record.state_at(t)
+        coef = np.ascontiguousarray(as_heads(state.w, self._record.problem.rows))
         return coef, state.bias * state.x0
 
     def runs(self) -> list[UpdateLog]:
@@ -189,10 +210,10 @@ class UpdateLog:
         list of UpdateLog
             For one-vs-rest, one binary log per class, in the order of the classes; else the log itself.
         """
-        labels = self.record.problem.labels
+        labels = self._record.problem.labels
         if not isinstance(labels, Rest):
             return [self]
-        return [UpdateLog(self.record.head(h)) for h in range(len(labels.heads))]
+        return [UpdateLog(self._record.head(h)) for h in range(len(labels.heads))]
 
     def to_dict(self) -> dict[str, FloatArray | IntArray]:
         """The columns of the log as arrays.
@@ -239,7 +260,7 @@ class UpdateLog:
         UpdateLog
             A log that does not depend on the training set. Rows keep their numbers.
         """
-        return UpdateLog(self.record.compact())
+        return UpdateLog(self._record.compact())
 
     def __getstate__(self) -> dict[str, RunRecord]:
-        return {"record": self.record if self.is_compact else self.record.compact()}
+        return {"_record": self._record if self.is_compact else self._record.compact()}

@@ -158,7 +158,7 @@ class Convergence:
 
 def convergence(log: UpdateLog, classes: Array, b: float, certificate: Certificate | None = UNKNOWN) -> Convergence:
     """The report of a binary or joint run with update margin b; the certificate of its rows is computed if none is given."""
-    record = log.record
+    record = log._record
     problem, half = record.problem, 1.0 if isinstance(record.problem.labels, Binary) else 0.5
     if log.is_compact and not _same_space(log, classes, certificate):
         raise AttributeError(
@@ -193,7 +193,7 @@ def _same_space(log: UpdateLog, classes: Array, certificate: Certificate | None)
     """Whether a certificate is about the rows of the run, (1, x) or x, and all its classes."""
     return (
         isinstance(certificate, Separable)
-        and log.record.problem.x0 in (0.0, 1.0)
+        and log._record.problem.x0 in (0.0, 1.0)
         and len(certificate.about.classes) == len(classes)
     )
 
@@ -205,7 +205,7 @@ def _visited(problem: Problem, values: Any) -> Any:
 
 def _separator(log: UpdateLog, classes: Array, certificate: Separable) -> tuple[Direction, float, bool]:
     """A unit vector that separates in the space of the run, its margin, and whether this is the widest."""
-    d, x0, exact = log.record.problem.n_features, log.record.problem.x0, _same_space(log, classes, certificate)
+    d, x0, exact = log._record.problem.n_features, log._record.problem.x0, _same_space(log, classes, certificate)
     best: tuple[Direction, float] | None = None
     for margin in (certificate.augmented,) if exact else (certificate.augmented, certificate.geometric):
         planes: FloatArray = np.array([plane.coef(d) for plane in margin.planes])
@@ -224,7 +224,7 @@ def _separator(log: UpdateLog, classes: Array, certificate: Separable) -> tuple[
 
 def _for_all_classes(log: UpdateLog, planes: FloatArray, weights_0: FloatArray) -> Direction:
     """Weight vectors for every class of a joint run; a class without rows of positive weight gets the mean of the others."""
-    record = log.record
+    record = log._record
     k = record.n_heads
     if len(planes) == k:
         return planes, weights_0
@@ -238,7 +238,7 @@ def _for_all_classes(log: UpdateLog, planes: FloatArray, weights_0: FloatArray) 
 
 
 def _margin_on_run(log: UpdateLog, planes: FloatArray, weights_0: FloatArray) -> float:
-    problem, labels = log.record.problem, log.record.problem.labels
+    problem, labels = log._record.problem, log._record.problem.labels
     codes = (labels.signs > 0).astype(np.intp) if isinstance(labels, Binary) else labels.codes.astype(np.intp)
     rows, codes, x0 = _visited(problem, problem.matrix()), _visited(problem, codes), problem.x0 or 1.0
     return float(Hypothesis(planes, weights_0 * x0, x0, None).margins(rows, codes, "augmented").min())
@@ -250,7 +250,7 @@ def _bound(
 ) -> Interval | None:  # fmt: skip
     """Of all mistakes: T <= [p + sqrt(p^2 + 4 (c^2 - a^2))]/2, p = (G R^2 + 2b/tau)/gamma^2 - 2a, with G rows at once at most,
     a = <w_0, u>/(tau gamma) and c = |w_0|/(tau gamma)."""
-    record = log.record
+    record = log._record
     taus, weights = np.unique(log.steps), record.problem.labels.weights
     weights = _visited(record.problem, weights) if weights.size else np.ones(1)
     if (weights != weights[0]).any():
@@ -279,11 +279,11 @@ class Trajectory:
 
 def trajectory(log: UpdateLog, direction: Direction | None) -> Trajectory:
     """The trajectory of a binary or joint run."""
-    state = copy_state(log.record.start)
+    state = copy_state(log._record.start)
     norms = np.empty(log.n_updates + 1)
     with one_blas_thread(), np.errstate(over="ignore", under="ignore", invalid="ignore"):
         norms[0] = _squared_norm(state)
-        if log.record.grouped:
+        if log._record.grouped:
             _fill_norms_by_steps(log, state, norms)
         else:
             _fill_norms_by_blocks(log, state, norms)
@@ -297,9 +297,9 @@ def _squared_norm(state: State) -> float:
 
 def _fill_norms_by_steps(log: UpdateLog, state: State, norms: FloatArray) -> None:
     """Replay every batch step: it has many rows, so that the Gram matrix would save nothing."""
-    edges = log.record.edges
+    edges = log._record.edges
     for t in range(1, len(norms)):
-        log.record.advance(state, edges[t - 1 : t + 1])
+        log._record.advance(state, edges[t - 1 : t + 1])
         norms[t] = _squared_norm(state)
 
 
@@ -307,7 +307,7 @@ def _fill_norms_by_blocks(log: UpdateLog, state: State, norms: FloatArray) -> No
     for start in range(0, len(log), UPDATES_PER_BLOCK):
         here = slice(start, min(start + UPDATES_PER_BLOCK, len(log)))
         rows, columns = _rows(log, here)
-        heads, signs = as_heads(state.w, log.record.problem.rows), _signs(log, here)
+        heads, signs = as_heads(state.w, log._record.problem.rows), _signs(log, here)
         heads = (heads if columns is None else heads[:, columns]).astype(np.float64, copy=False)
         scores = rows @ heads.T + state.x0 * state.bias
         products = rows @ rows.T
@@ -317,11 +317,11 @@ def _fill_norms_by_blocks(log: UpdateLog, state: State, norms: FloatArray) -> No
         margins = (scores * signs).sum(axis=1) + np.tril(gram, -1) @ taus
         gains = 2.0 * taus * margins + taus**2 * np.diagonal(gram)
         norms[here.start + 1 : here.stop + 1] = norms[here.start] + np.cumsum(gains)
-        log.record.apply(state, here)
+        log._record.apply(state, here)
 
 
 def _alignments(log: UpdateLog, direction: Direction) -> FloatArray:
-    record = log.record
+    record = log._record
     planes, weights_0 = direction
     start, step = record.start, 16 * UPDATES_PER_BLOCK
     first = float((as_heads(start.w, record.problem.rows) * planes).sum() + start.bias @ weights_0)
@@ -336,7 +336,7 @@ def _alignments(log: UpdateLog, direction: Direction) -> FloatArray:
 
 def _rows(log: UpdateLog, entries: slice) -> tuple[Matrix, IntArray | None]:
     """The rows of some entries in float64; of sparse rows only the columns with stored values, and which these are."""
-    taken = take_rows(log.record.problem.rows, log.record.local_rows[entries])
+    taken = take_rows(log._record.problem.rows, log._record.local_rows[entries])
     if isinstance(taken, Dense):
         return taken.values.astype(np.float64, copy=False), None
     columns, places = np.unique(taken.indices, return_inverse=True)
@@ -347,7 +347,7 @@ def _rows(log: UpdateLog, entries: slice) -> tuple[Matrix, IntArray | None]:
 
 def _signs(log: UpdateLog, entries: slice) -> FloatArray:
     """Entries x heads: +1 for the row's own head, -1 for its rival; with one head, y."""
-    record = log.record
+    record = log._record
     labels, rows = record.problem.labels, record.local_rows[entries]
     if isinstance(labels, Binary):
         found: FloatArray = labels.signs[rows].astype(np.float64)[:, None]

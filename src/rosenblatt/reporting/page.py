@@ -280,8 +280,8 @@ def run_bound(story: Story) -> float | None:
         return None
     if model._intercept_scaling != 1.0 or bool(model.fit_intercept) != certificate.about.intercept:
         return None
-    labels = None if log is None else log.record.problem.labels
-    if labels is not None and (labels.weights.size or isinstance(labels, Rest) or log.record.start.w.any()):
+    labels = None if log is None else log._record.problem.labels
+    if labels is not None and (labels.weights.size or isinstance(labels, Rest) or log._record.start.w.any()):
         return None
     margin, step = bounded
     share = Fraction(margin) / Fraction(step) * (2 if len(model.classes_) == 2 else 1)

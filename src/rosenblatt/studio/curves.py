@@ -95,13 +95,13 @@ def _coefficient(value: float) -> str:
 
 def augmented(log: UpdateLog) -> FloatArray:
     """Return the rows (x_0, x)."""
-    X = np.asarray(log.record.problem.matrix(), np.float64)
-    return np.column_stack([np.full(len(X), log.record.problem.x0), X])
+    X = np.asarray(log._record.problem.matrix(), np.float64)
+    return np.column_stack([np.full(len(X), log._record.problem.x0), X])
 
 
 def start_of(log: UpdateLog) -> FloatArray:
     """Return the first weights, heads x (1 + features)."""
-    record = log.record
+    record = log._record
     return np.column_stack([record.start.bias, as_heads(record.start.w, record.problem.rows)]).astype(np.float64)
 
 
@@ -113,7 +113,7 @@ def weights_per_update(log: UpdateLog) -> FloatArray:
 
 def hypotheses_of(log: UpdateLog, h: int) -> IntArray:
     """Return the updates of a one-vs-rest log after which head h changed, starting with 0."""
-    record = log.record
+    record = log._record
     mine = np.flatnonzero(record.others == h)
     if record.grouped and len(mine):
         first = mine[np.concatenate([[True], np.diff(log.times[mine]) > 0])]
@@ -126,7 +126,7 @@ def averages_per_update(log: UpdateLog, weights: FloatArray, at: IntArray) -> Fl
 
     A move made after s rows is missing in s of the V visits, so the mean is w_t - (1/V) sum_s s tau_s y_s x_s.
     """
-    record = log.record
+    record = log._record
     times, edges = log.times - record.visited_before, record.edges
     late = np.concatenate([np.zeros((1, *weights.shape[1:])), np.cumsum(_moves(log, log.steps * times), axis=0)])
     ends = log.durations - record.visited_before
@@ -138,7 +138,7 @@ def averages_per_update(log: UpdateLog, weights: FloatArray, at: IntArray) -> Fl
 
 def _moves(log: UpdateLog, steps: FloatArray) -> FloatArray:
     """Return what each update adds to each head, T x heads x (1 + features)."""
-    record = log.record
+    record = log._record
     labels, rows, heads, edges = record.problem.labels, record.local_rows.astype(np.int64), record.n_heads, record.edges
     update = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
     moves: list[tuple[IntArray, FloatArray]]
@@ -195,13 +195,13 @@ def curves_of_log(log: UpdateLog, weights: FloatArray, data: Data, objective: Ob
     some = evenly(
         updates + 1, max(MIN_CURVE_POINTS, int((MAX_SCORES_ONE_HEAD if heads == 1 else MAX_SCORES_SEVERAL_HEADS) / scores))
     )
-    if isinstance(log.record.problem.labels, Rest):
+    if isinstance(log._record.problem.labels, Rest):
         return _one_vs_rest_curves(log, weights, data, objective, some)
     errors = errors_of_every_hypothesis(log)
     pocket = _improvements(errors)
     at = np.union1d(some, pocket.updates)
     counted, loss = evaluate(weights[at], data, objective)
-    if log.record.problem.labels.weights.size:  # the pocket minimizes the weight of the errors, the curve shows their number
+    if log._record.problem.labels.weights.size:  # the pocket minimizes the weight of the errors, the curve shows their number
         pocket = pocket._replace(errors=counted[np.searchsorted(at, pocket.updates)])
     else:
         counted = errors[at]  # exact, even if rounding decides a sign

@@ -103,7 +103,7 @@ def rebuild(model: LinearClassifier, log: UpdateLog | None, X: FloatArray, codes
     given = dict(model.get_params(deep=False))
     if isinstance(each := given.get("class_weight"), dict):
         given["class_weight"] = {at: each.get(label, 1.0) for at, label in enumerate(model.classes_.tolist())}
-    weights = None if log is None else log.record.problem.labels.weights
+    weights = None if log is None else log._record.problem.labels.weights
     if weights is not None:
         own = row_weights(None, given["class_weight"], X, codes, np.arange(len(model.classes_)))
         own = np.zeros(0) if own is None else own[np.unique(log.rows)] if log is not None and log.is_compact else own
@@ -132,7 +132,7 @@ def check_rows(model: LinearClassifier, log: UpdateLog | None, X: Matrix, codes:
 
 def is_weighted(model: LinearClassifier, log: UpdateLog | None) -> bool:
     """Return whether rows are known to have different weights."""
-    return model._class_weight is not None or (log is not None and bool(log.record.problem.labels.weights.size))
+    return model._class_weight is not None or (log is not None and bool(log._record.problem.labels.weights.size))
 
 
 def _is_random(model: LinearClassifier) -> bool:
@@ -152,9 +152,9 @@ def _is_same(model: LinearClassifier, log: UpdateLog | None, refitted: LinearCla
 
 def _matches_log(log: UpdateLog, X: Matrix, codes: IntArray) -> bool:
     """Return whether rows and classes are those of a log."""
-    problem = log.record.problem
+    problem = log._record.problem
     if log.is_compact:
-        moved, problem = np.unique(log.rows), log.compact().record.problem
+        moved, problem = np.unique(log.rows), log.compact()._record.problem
         if not len(moved):
             return True
         if moved[-1] >= len(codes):
@@ -296,7 +296,7 @@ def _check(model: LinearClassifier, log: UpdateLog | None, X: MatrixLike, y: Arr
     rows, labels = check_X_y(X, y, accept_sparse="csr", dtype=np.float64)
     classes, codes = np.unique(labels, return_inverse=True)
     if not np.array_equal(classes, model.classes_) or (
-        log is not None and not log.is_compact and len(labels) != log.record.problem.n_rows
+        log is not None and not log.is_compact and len(labels) != log._record.problem.n_rows
     ):
         raise ValueError(f"X and y must be the data that this {type(model).__name__} was fitted on")
     check_rows(model, log, rows, codes)
@@ -307,15 +307,15 @@ def _rows_of(model: LinearClassifier) -> tuple[Matrix, Array]:
     log = model._update_log
     if log is None or log.is_compact:
         raise ValueError(f"this {type(model).__name__} has not kept its training data; use show(X, y)")
-    labels = log.record.problem.labels
+    labels = log._record.problem.labels
     codes = (labels.signs > 0).astype(np.intp) if isinstance(labels, Binary) else labels.codes
-    return log.record.problem.matrix(), model.classes_[codes]
+    return log._record.problem.matrix(), model.classes_[codes]
 
 
 def _is_playable(model: LinearClassifier, log: UpdateLog | None, plane: PlaneData, X: MatrixLike) -> bool:
     """Return whether the run can be played on its own rows: dense, two columns, all rows, not too long."""
     short = log is None or (log.n_updates <= MAX_UPDATES and len(log) <= MAX_LOG_ENTRIES)
-    playable = short and (log is None or isinstance(log.record.problem.rows, Dense))
+    playable = short and (log is None or isinstance(log._record.problem.rows, Dense))
     return model.n_features_in_ == 2 and len(plane.codes) == np.shape(X)[0] and playable
 
 

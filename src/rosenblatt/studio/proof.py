@@ -91,7 +91,7 @@ def _convergence(model: LinearClassifier, certificate: Certificate) -> dict[str,
     None for one-vs-rest, which is several runs, and without a log that has kept all rows.
     """
     log = model._update_log
-    if log is None or log.is_compact or isinstance(log.record.problem.labels, Rest):
+    if log is None or log.is_compact or isinstance(log._record.problem.labels, Rest):
         return None
     try:
         return _inequalities(convergence(log, model.classes_, model._required_margin, certificate), certificate)

@@ -103,12 +103,12 @@ def record(
     log = _full_log(model, features.rows(points), labels)
     if log is None and "coef_" not in vars(model):
         raise RequestError("a voted perceptron is shown with its log, and this model has none; fit it with log=True")
-    if log is not None and log.record.problem.n_rows != len(points):
-        fitted = plural(log.record.problem.n_rows, "row")
+    if log is not None and log._record.problem.n_rows != len(points):
+        fitted = plural(log._record.problem.n_rows, "row")
         raise RequestError(f"the model was fitted on {fitted}, but there are {plural(len(points), 'point')}")
     k = len(model.classes_)
     scheme = _scheme(model, log, k)
-    x0 = float(model.fit_intercept) if log is None else log.record.problem.x0  # a solver adds the intercept with x_0 = 1
+    x0 = float(model.fit_intercept) if log is None else log._record.problem.x0  # a solver adds the intercept with x_0 = 1
     codes = np.searchsorted(model.classes_, np.asarray(labels)).astype(np.intp)
     data = Data(features.rows(points), codes, k, scheme, x0)
     run = _log_json(model, log, data) if log is not None else _frames_json(model, frames or one_frame(model), data)
@@ -140,13 +140,13 @@ def _full_log(model: LinearClassifier, rows: FloatArray, labels: ArrayLike) -> U
     weights = row_weights(None, model._class_weight, rows, codes, model.classes_)
     problem = TrainingSet(rows, model.classes_, codes, weights, True).problem(model._multiclass, model._x0)
     moved = np.unique(log.rows)
-    if len(moved) and (moved[-1] >= len(rows) or not np.array_equal(rows[moved], log.compact().record.problem.matrix())):
+    if len(moved) and (moved[-1] >= len(rows) or not np.array_equal(rows[moved], log.compact()._record.problem.matrix())):
         raise RequestError("X is not what the model was fitted on")
-    return UpdateLog(log.record.spread_over(problem))
+    return UpdateLog(log._record.spread_over(problem))
 
 
 def _log_json(model: LinearClassifier, log: UpdateLog, data: Data) -> dict[str, Any]:
-    record = log.record
+    record = log._record
     weights = weights_per_update(log)
     updates, heads, width = len(weights) - 1, weights.shape[1], weights.shape[2]
     objective = objective_of(model)
@@ -231,7 +231,7 @@ def _errors(model: LinearClassifier, data: Data) -> int:
 
 def _votes(model: LinearClassifier, log: UpdateLog, updates: int) -> FloatArray:
     """Return the votes of each hypothesis; for one-vs-rest (updates + 1) x heads, nonzero where a head changed."""
-    record = log.record
+    record = log._record
     if not isinstance(record.problem.labels, Rest):
         votes: FloatArray = vote_weights(
             births(log) - record.visited_before, int(log.durations.max()) - record.visited_before, model.vote_count
@@ -251,7 +251,7 @@ def _scheme(model: LinearClassifier, log: UpdateLog | None, k: int) -> str:
     if k == 2:
         return "binary"
     if log is not None:
-        return "joint" if isinstance(log.record.problem.labels, Joint) else "rest"
+        return "joint" if isinstance(log._record.problem.labels, Joint) else "rest"
     return {"joint": "joint", "crammer_singer": "joint", "ovo": "pairs"}.get(model._multiclass, "rest")
 
 

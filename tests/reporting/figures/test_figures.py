@@ -48,7 +48,7 @@ def test_the_learning_curve_has_the_errors_of_the_weights_at_each_time(name, k):
     log, curve = report.estimator.log_, learning_curve(Facts(report))
     assert curve is not None
     assert curve.visits[-1] == log.durations.max()
-    births = log.times[log.record.edges[:-1]]
+    births = log.times[log._record.edges[:-1]]
     for n in range(0, len(curve.visits), 9):
         t = int((births < curve.visits[n]).sum())
         assert curve.updates[n] == t
@@ -84,7 +84,7 @@ def test_errors_per_pass_are_those_of_the_weights_at_its_end(name, k):
     log, seen = report.estimator.log_, errors_per_pass(Facts(report))
     assert seen.numbers.tolist() == list(range(1, len(log.passes) + 1))
     for entries, errors in zip(log.passes, seen.errors, strict=True):
-        assert errors == wrong(report.X, report.y, *log.weights_at(int(np.searchsorted(log.record.edges, entries))), True)
+        assert errors == wrong(report.X, report.y, *log.weights_at(int(np.searchsorted(log._record.edges, entries))), True)
 
 
 def test_the_pocket_is_marked_where_it_was_found():

@@ -56,12 +56,12 @@ def learning_curve(facts: Facts) -> Curve | None:
     log = facts.story.estimator._update_log
     if log is None or not len(log) or not (facts.has_rows or facts.has_test):
         return None
-    end = int(log.durations.max()) - log.record.visited_before
+    end = int(log.durations.max()) - log._record.visited_before
     visits = np.unique(np.geomspace(1, max(1, end), count_curve_points(log, MAX_POINTS)).round().astype(np.int64))
-    made = log.times[log.record.edges[:-1]] - log.record.visited_before
+    made = log.times[log._record.edges[:-1]] - log._record.visited_before
     updates = np.searchsorted(made, visits, side="left")  # an update at time t is made when t + 1 rows were visited
     with_average = facts.story.estimator._keep in ("average", "vote")
-    hypotheses, heads = len(visits) * (2 if with_average else 1), log.record.n_heads
+    hypotheses, heads = len(visits) * (2 if with_average else 1), log._record.n_heads
     sets, names = [], []
     if facts.has_rows:
         sets.append(choose_rows(facts.story.X, facts.codes, hypotheses, heads, True))
@@ -80,11 +80,11 @@ def learning(facts: Facts) -> Chart | None:
     if curve is None:
         return None
     log = facts.story.estimator.log_
-    steps = log.record.grouped or facts.story.estimator._order == "mistakes"
+    steps = log._record.grouped or facts.story.estimator._order == "mistakes"
     unit = "steps made" if steps else "rows visited"
     marks: list[Mark] = []
     for p in () if steps else (1, 10, 100):
-        end = log.record.problem.n_visited * p
+        end = log._record.problem.n_visited * p
         if end <= curve.visits[-1]:
             marks.append(Rule(x=float(end), text=f"pass {p}"))
     main = curve.last if curve.average is None else curve.average
@@ -152,8 +152,8 @@ def errors_per_pass(facts: Facts) -> Passes | None:
         return _from_history(facts)
     shown = evenly(len(log.passes), count_curve_points(log, MAX_PASSES_SHOWN))
     entries = np.asarray(log.passes)[shown]
-    updates = np.searchsorted(log.record.edges, entries)
-    rows = choose_rows(facts.story.X, facts.codes, len(shown), log.record.n_heads, True)
+    updates = np.searchsorted(log._record.edges, entries)
+    rows = choose_rows(facts.story.X, facts.codes, len(shown), log._record.n_heads, True)
     errors = errors_along(log, updates, updates, [rows])[0][:, 0]
     return Passes(shown + 1, errors, updates, rows.rows, rows.total)
 
@@ -174,16 +174,16 @@ def find_pocket(facts: Facts) -> PocketPosition | None:
     log = facts.story.estimator._update_log
     if log is None or log.is_compact or not log.passes:
         return None
-    problem = log.record.problem
+    problem = log._record.problem
     if isinstance(problem.labels, Rest) or problem.labels.weights.size:
         return None  # each class has its own pocket, or errors have weights
     if facts.story.X is None or problem.n_rows != facts.story.X.shape[0]:
         return None  # the rows are a sample
-    work = log.n_updates * problem.n_rows * min(values_per_row(problem.matrix()), 200.0) * log.record.n_heads
+    work = log.n_updates * problem.n_rows * min(values_per_row(problem.matrix()), 200.0) * log._record.n_heads
     if work > MAX_POCKET_WORK:
         return None
     found = pocket(log)
-    entry = int(log.record.edges[found.update])
+    entry = int(log._record.edges[found.update])
     ends = [0, *log.passes]
     p = int(np.searchsorted(log.passes, entry))  # passes that had ended before
     if p == len(log.passes):
