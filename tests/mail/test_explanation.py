@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rosenblatt.mail import features
-from rosenblatt.mail.explanation import extremes, words_of
-from rosenblatt.mail.features import WORD, columns_of, folded, kinds_of
+from rosenblatt.mail.explanation import distinct, extremes, words_of
+from rosenblatt.mail.features import WORD, FeatureName, columns_of, folded, kinds_of
 from rosenblatt.mail.message.message import FIELDS, Message
 
 BITS = 20
@@ -96,3 +96,15 @@ def test_the_heaviest_weights_of_each_side_are_those_of_sorting(values, n):
     for found, sign in zip(extremes(weights, n), (1, -1), strict=True):
         in_order = sorted(range(len(values)), key=lambda column: (-sign * values[column], column))
         assert found.tolist() == [column for column in in_order if sign * values[column] > 0][:n]
+
+
+def test_features_that_repeat_a_heavier_one_are_left_out():
+    """A header line that looks like the name of a gram is no gram, and columns without a name repeat nothing."""
+    gram = FeatureName("body", "free ", is_gram=True)
+    word, pair = FeatureName("body", "free"), FeatureName("body", "free money")
+    line = FeatureName("header", 'x-a: ~"free "')
+    named = [(gram, 0.5), (word, -0.45), (pair, 0.4), (None, 0.3), (line, 0.28), (None, 0.1)]
+    assert distinct(named, 10) == [1, 3, 4, 5]
+    assert distinct(named, 2) == [1, 3]
+    assert distinct([(gram, 0.6), (word, 0.45)], 10) == [0]  # a gram that is much heavier is kept
+    assert distinct([(line, 0.9), (gram, 1.0)], 1) == [0]  # words are preferred to grams

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from effort import examples
 from rosenblatt.mail import features
-from rosenblatt.mail.features import FIELD_BYTES, columns_of, columns_of_many, named_columns
+from rosenblatt.mail.features import FIELD_BYTES, FeatureName, columns_of, columns_of_many, named_columns
 from rosenblatt.mail.message.message import FIELDS, Message
 from rosenblatt.preprocessing.text.murmur import murmur3_of
 
@@ -42,7 +42,8 @@ def test_compiled_columns_are_the_plain_ones(messages: list[Message], bits: int)
 def test_every_column_has_a_name_and_every_name_a_column(message: Message) -> None:
     names = named_columns(message, 22)
     assert sorted(names) == columns_of(message, 22).tolist()
-    assert all(name.isprintable() for name in names.values())
+    assert all(str(name).isprintable() for name in names.values())
+    assert all(FeatureName.from_stored(str(name)) == name for name in names.values())
 
 
 def test_in_blocks_it_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +83,7 @@ def test_names_read_well() -> None:
     message = Message(
         subject=b"FREE  Money!", headers=b"x-mailer: The Bat 1.0\nreceived", body=b"now", links=b"http://a.example/x"
     )
-    names = set(named_columns(message).values())
+    names = set(map(str, named_columns(message).values()))
     assert {
         'subject: "free"', 'subject: "free money"', 'subject: ~"ee mo"', 'header: "x-mailer: the bat 1.0"',
         'header: "x-mailer" has "bat"', 'header: "received"', 'body: "now"', 'link: "a.example"',
@@ -91,7 +92,7 @@ def test_names_read_well() -> None:
 
 def test_no_two_features_of_a_mail_have_one_name() -> None:
     message = Message(subject=b"Free bulk", headers=b"precedence: bulk\nlist: bulk\nbulk", body=b"precedence: bulk")
-    names = list(named_columns(message).values())
+    names = list(map(str, named_columns(message).values()))
     assert len(names) == len(set(names))
     assert {'header: "precedence: bulk"', 'header: "precedence" has "bulk"'} <= set(names)
 

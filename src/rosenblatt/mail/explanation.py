@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..array_types import FloatArray, IntArray
-from .features import GRAM_BYTES, WORD, Kind, columns_of, kinds_of, named_columns
+from .features import GRAM_BYTES, WORD, FeatureName, Kind, columns_of, kinds_of, named_columns
 from .message.message import Message
 from .verdict import Reason
 
@@ -34,7 +34,7 @@ class Traces(NamedTuple):
     hashes: IntArray  # the hash of the feature
     owners: IntArray  # the word, as a position in `names`
     shares: FloatArray  # the share of the feature that belongs to the word
-    names: list[Callable[[], str]]
+    names: list[Callable[[], FeatureName]]
 
 
 def traces_of(message: Message) -> Traces:
@@ -53,7 +53,7 @@ class _TraceBuilder:
     """Collects the traces of a message, kind by kind."""
 
     def __init__(self) -> None:
-        self.names: list[Callable[[], str]] = []
+        self.names: list[Callable[[], FeatureName]] = []
         self.parts: list[tuple[IntArray, IntArray, FloatArray]] = [(np.zeros(0, np.uint32), np.zeros(0, np.int64), np.zeros(0))]
 
     def traces(self) -> Traces:
@@ -112,7 +112,7 @@ def reasons_of(message: Message, columns: IntArray, weights: FloatArray, bits: i
     """The n heaviest features of a mail with their contributions; with n=None they add up to the score."""
     order = np.argsort(-abs(weights), kind="stable")[: len(columns) if n is None else n]
     names, share = named_columns(message, bits, np.sort(columns[order])), 1.0 / sqrt(max(1, len(columns)))
-    return [Reason(_name(names, int(columns[at])), float(weights[at]) * share) for at in order.tolist()]
+    return [reason_of(names, int(columns[at]), float(weights[at]) * share) for at in order.tolist()]
 
 
 def words_of(message: Message, columns: IntArray, weights: FloatArray, bits: int, n: int | None) -> list[Reason]:
@@ -123,7 +123,7 @@ def words_of(message: Message, columns: IntArray, weights: FloatArray, bits: int
     parts = found.shares / np.maximum(np.bincount(at, found.shares, len(columns)), 1e-300)[at]
     added = np.bincount(found.owners, weights[at].astype(np.float64) * parts, len(found.names)) / sqrt(max(1, len(columns)))
     order = np.argsort(-abs(added), kind="stable")[:n]
-    return [Reason(found.names[owner](), float(added[owner])) for owner in order.tolist()]
+    return [Reason(str(found.names[owner]()), float(added[owner])) for owner in order.tolist()]
 
 
 # --- the heaviest features of a filter --------------------------------------------------------------------------------------
@@ -142,9 +142,9 @@ def extremes(weights: FloatArray, n: int) -> tuple[IntArray, IntArray]:
 
 def names_in(
     messages: Iterable[Message], wanted: IntArray | list[int], bits: int, seconds: float = NAME_SEARCH_S
-) -> dict[int, str]:
+) -> dict[int, FeatureName]:
     """The names of columns, from messages that have them, as far as they are found within `seconds`."""
-    names: dict[int, str] = {}
+    names: dict[int, FeatureName] = {}
     missing, until = np.sort(np.asarray(wanted)), time.monotonic() + seconds
     for message in messages:
         if not len(missing) or time.monotonic() > until:
@@ -158,34 +158,41 @@ def names_in(
     return names
 
 
-def distinct(reasons: list[Reason], n: int) -> list[Reason]:
-    """The n heaviest reasons without repetitions: no gram that shares three letters with a listed word, no pair that has one.
-    A word is preferred to a gram of similar weight.
+def distinct(features: Sequence[tuple[FeatureName | None, float]], n: int) -> list[int]:
+    """The positions of the n heaviest features without repetitions, the heaviest first: no gram that shares three letters with
+    a listed word, no pair that has one. A word is preferred to a gram of similar weight.
 
-    >>> some = [Reason('body: ~"lick "', 0.45), Reason('body: "click"', 0.4), Reason('body: "click here"', 0.3)]
-    >>> distinct(some + [Reason('subject: ~"lick "', 0.2)], 3)
-    [Reason(name='body: "click"', weight=0.4), Reason(name='subject: ~"lick "', weight=0.2)]
+    features : names and weights; features without a name repeat nothing
+
+    >>> body, subject = FeatureName("body", "lick ", is_gram=True), FeatureName("subject", "lick ", is_gram=True)
+    >>> words = [(FeatureName("body", "click"), 0.4), (FeatureName("body", "click here"), 0.3)]
+    >>> distinct([(body, 0.45), *words, (subject, 0.2)], 3)
+    [1, 3]
     """
-    kept: list[Reason] = []
+    names, sizes = [name for name, _ in features], [abs(weight) for _, weight in features]
+    preferred = [size * (1.0 if name and name.is_gram else WORD_PREFERENCE) for name, size in zip(names, sizes, strict=True)]
+    kept: list[int] = []
     texts: dict[str, list[str]] = {}
-    for reason in sorted(reasons, key=lambda reason: -abs(reason.weight) * (1.0 if ': ~"' in reason.name else WORD_PREFERENCE)):
+    for at in sorted(range(len(features)), key=lambda at: -preferred[at]):
         if len(kept) == n:
             break
-        field, _, quoted = reason.name.partition(": ")
-        text, others = quoted.lstrip("~").strip('"').strip(), texts.setdefault(field, [])
-        pieces = [text[k : k + 3] for k in range(max(1, len(text) - 2))] if quoted.startswith("~") else [text]
-        if not any(piece in f" {other} " for piece in pieces for other in others) and not any(
-            f" {other} " in f" {text} " for other in others
-        ):
-            others.append(text)
-            kept.append(reason)
-    return sorted(kept, key=lambda reason: -abs(reason.weight))
+        name = names[at]
+        if name is None or _is_new(name, texts.setdefault(name.field, [])):
+            kept.append(at)
+    return sorted(kept, key=lambda at: -sizes[at])
 
 
-def listed(columns: IntArray, weights: Mapping[int, float], names: dict[int, str]) -> list[Reason]:
-    """Columns with their names and weights."""
-    return [Reason(_name(names, column), float(weights[column])) for column in columns.tolist()]
+def _is_new(name: FeatureName, others: list[str]) -> bool:
+    """Whether a feature repeats none of the other texts of its field, to which its own is then added."""
+    text = name.text.strip('"').strip()
+    pieces = [text[k : k + 3] for k in range(max(1, len(text) - 2))] if name.is_gram else [text]
+    for other in (f" {each} " for each in others):
+        if other in f" {text} " or any(piece in other for piece in pieces):
+            return False
+    others.append(text)
+    return True
 
 
-def _name(names: dict[int, str], column: int) -> str:
-    return names.get(column) or f"column {column}"
+def reason_of(names: Mapping[int, FeatureName], column: int, weight: float) -> Reason:
+    """A column with its name, or with its number if the name is unknown, and its weight."""
+    return Reason(str(names.get(column) or f"column {column}"), weight)

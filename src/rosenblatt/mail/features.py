@@ -52,6 +52,7 @@ BYTES_PER_BLOCK = 1 << 24  # bytes of text that are processed at once
 # A word begins and ends with a letter, a digit, a dollar sign, or any byte that is not ASCII.
 WORD = re.compile(rb"[a-z0-9$\x80-\xff](?:[a-z0-9$\x80-\xff.@_'-]*[a-z0-9$\x80-\xff])?")
 _FIELD_NAMES = {"headers": "header", "links": "link", "attachments": "attachment"}
+_STORED_NAME = re.compile(r'(?P<field>[^:"]+): (?P<gram>~?)"(?P<text>.*)"', re.DOTALL)  # of a feature, in a snapshot
 _PART = b"part"  # not a header: the line that `parse.py` adds for each MIME part
 _SHAPED = (b"date", b"message-id")  # headers of which only the shape is a feature: see `message/fields.py`
 _SIGNS = str.maketrans(
@@ -73,6 +74,31 @@ def folded(text: bytes) -> bytes:
     return unicodedata.normalize("NFKC", text.decode("utf-8", "ignore")).lower().translate(_SIGNS).encode("utf-8", "ignore")
 
 
+class FeatureName(NamedTuple):
+    """The name of a feature; as text `body: "free"`, with ~ before the quotes of a gram.
+
+    >>> str(FeatureName("body", "free")), str(FeatureName("body", "free ", is_gram=True))
+    ('body: "free"', 'body: ~"free "')
+    """
+
+    field: str
+    text: str  # between the first and the last quote
+    is_gram: bool = False
+
+    def __str__(self) -> str:
+        return f'{self.field}: {"~" if self.is_gram else ""}"{self.text}"'
+
+    @classmethod
+    def from_stored(cls, name: str) -> FeatureName | None:
+        """The name in a snapshot, None for any other text. Model files store names as text, so this one is parsed.
+
+        >>> FeatureName.from_stored('body: ~"free "'), FeatureName.from_stored("column 7")
+        (FeatureName(field='body', text='free ', is_gram=True), None)
+        """
+        found = _STORED_NAME.fullmatch(name)
+        return None if found is None else cls(found["field"], found["text"], bool(found["gram"]))
+
+
 class Kind(NamedTuple):
     """Features of one kind in one field: their hashes, and the tokens that their names are made of on demand."""
 
@@ -82,25 +108,21 @@ class Kind(NamedTuple):
     places: IntArray | tuple[int, ...] = ()  # where grams begin
     firsts: Sequence[bytes] = ()  # the first words of pairs
 
-    def name(self, at: int) -> str:
-        """The name of a feature, such as `body: "free"`; grams have ~ before the quotes."""
-        if self.firsts and self.firsts[at] == _PART:
-            return f'part: "{readable(bytes(self.tokens[at]))}"'
-        return f"{_FIELD_NAMES.get(self.field, self.field)}: {self._quoted(at)}"
-
-    def _quoted(self, at: int) -> str:
+    def name(self, at: int) -> FeatureName:
+        """The name of a feature."""
+        field = _FIELD_NAMES.get(self.field, self.field)
         if isinstance(self.tokens, bytes):
             start = self.places[at]
-            return f'~"{readable(self.tokens[start : start + GRAM_BYTES])}"'
+            return FeatureName(field, readable(self.tokens[start : start + GRAM_BYTES]), is_gram=True)
         token = readable(self.tokens[at])
         if not self.firsts:
-            return f'"{token}"'
+            return FeatureName(field, token)
+        if self.firsts[at] == _PART:
+            return FeatureName("part", token)
         first = readable(self.firsts[at])
-        return (
-            f'"{first}" {"like" if self.firsts[at] in _SHAPED else "has"} "{token}"'
-            if self.field == "headers"
-            else f'"{first} {token}"'
-        )
+        if self.field == "headers":
+            return FeatureName(field, f'{first}" {"like" if self.firsts[at] in _SHAPED else "has"} "{token}')
+        return FeatureName(field, f"{first} {token}")
 
 
 def columns_of(message: Message, bits: int = BITS) -> IntArray:
@@ -124,15 +146,15 @@ def columns_of_many(messages: Sequence[Message], bits: int = BITS) -> tuple[IntA
     return _compiled(messages, bits)
 
 
-def named_columns(message: Message, bits: int = BITS, wanted: IntArray | None = None) -> dict[int, str]:
-    """The columns of a message with their names, such as `body: "free"`; the first of several features in one column.
+def named_columns(message: Message, bits: int = BITS, wanted: IntArray | None = None) -> dict[int, FeatureName]:
+    """The columns of a message with their names; the first of several features in one column.
 
     wanted : return only these columns, in ascending order: naming all of them takes ten times as long as computing them.
 
-    >>> sorted(named_columns(Message(subject=b"Free"), bits=8).values())
+    >>> sorted(map(str, named_columns(Message(subject=b"Free"), bits=8).values()))
     ['subject: "free"', 'subject: ~" free"', 'subject: ~"free "']
     """
-    mask, names = np.uint32((1 << bits) - 1), dict[int, str]()
+    mask, names = np.uint32((1 << bits) - 1), dict[int, FeatureName]()
     # Words come before grams: if both share a column, the word is easier to read.
     for kind in sorted(kinds_of(message), key=lambda kind: isinstance(kind.tokens, bytes)):
         columns = kind.hashes & mask

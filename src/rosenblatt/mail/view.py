@@ -10,8 +10,8 @@ import numpy as np
 
 from ..array_types import IntArray
 from ..validation import check_choice
-from .explanation import CANDIDATES_PER_REASON, NAME_SEARCH_S, distinct, extremes, listed, reasons_of, words_of
-from .features import columns_of
+from .explanation import CANDIDATES_PER_REASON, NAME_SEARCH_S, distinct, extremes, reason_of, reasons_of, words_of
+from .features import FeatureName, columns_of
 from .identity import digest
 from .message.message import Message
 from .message.parse import parse
@@ -166,13 +166,18 @@ class FilterView:
         --------
         distinct_top : The same without features that repeat another.
         """
+        spammy, hammy, names = self._heaviest(n)
+        return [reason_of(names, *each) for each in spammy], [reason_of(names, *each) for each in hammy]
+
+    def _heaviest(self, n: int) -> tuple[list[tuple[int, float]], list[tuple[int, float]], dict[int, FeatureName]]:
+        """Columns and weights of the n heaviest features of spam and of ham, and the names of the columns."""
         with self.store.lock:
             learned = self.store.state.learner.weights
-            spammy, hammy = extremes(learned, n)
-            weights = {column: float(learned[column]) for column in (*spammy.tolist(), *hammy.tolist())}
+            columns = extremes(learned, n)
+            spammy, hammy = ([(column, float(learned[column])) for column in side.tolist()] for side in columns)
         with self._log() as log:
-            names = self.store.names_of(np.concatenate([spammy, hammy]), log, NAME_SEARCH_S)
-        return listed(spammy, weights, names), listed(hammy, weights, names)
+            names = self.store.names_of(np.concatenate(columns), log, NAME_SEARCH_S)
+        return spammy, hammy, names
 
     def distinct_top(self, n: int = 20) -> tuple[list[Reason], list[Reason]]:
         """The heaviest features without those that repeat another.
@@ -192,9 +197,12 @@ class FilterView:
         top : All features.
         """
         for candidates in (CANDIDATES_PER_REASON * n, CANDIDATES_PER_REASON**2 * n):
-            spammy, hammy = (distinct(side, n) for side in self.top(candidates))
-            if len(spammy) == len(hammy) == n:
+            *sides, names = self._heaviest(candidates)
+            kept = [distinct([(names.get(column), weight) for column, weight in side], n) for side in sides]
+            if all(len(positions) == n for positions in kept):
                 break
+        found = zip(sides, kept, strict=True)
+        spammy, hammy = ([reason_of(names, *side[at]) for at in positions] for side, positions in found)
         return spammy, hammy
 
     def stats(self) -> dict[str, Any]:

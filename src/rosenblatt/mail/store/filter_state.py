@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...array_types import BoolArray, FloatArray, IntArray
-from ..features import columns_of_many
+from ..features import FeatureName, columns_of_many
 from ..learner import Learner, Rehearsal
 from ..message.message import Message
 from ..verdict import Calibration, calibrate
@@ -150,7 +150,7 @@ class State:
         self.labels: BoolArray = np.zeros(64, np.bool_)
         self.n_held = 0  # scores in the arrays
         self.n_warmup = 0  # messages at the beginning whose scores are not used
-        self.names: dict[int, str] = {}  # names of columns, from the file that it was loaded from
+        self.names: dict[int, FeatureName] = {}  # names of columns, from the file that it was loaded from
         self._calibration: tuple[int, Calibration] | None = None
 
     def learn(self, lessons: list[Lesson], lock: contextlib.AbstractContextManager[Any] | None = None) -> None:

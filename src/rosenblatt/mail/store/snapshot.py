@@ -18,7 +18,7 @@ from ...models.atomic_file import STALE_AFTER_S, TEMPORARY_SUFFIX, write_atomica
 from ...models.container import ModelError, pack, read, require
 from ...models.files import from_parts, to_parts
 from ...models.model import Model, provenance_now
-from ..features import MailRecipe
+from ..features import FeatureName, MailRecipe
 from ..learner import Learner, Rehearsal
 from .filter_state import SCORES_KEPT, Settings, State
 
@@ -110,7 +110,8 @@ def _state_of(model: Model, log: str, settings: Settings) -> State:
         len(scores),
     )
     state.scores, state.labels = scores.copy(), labels.copy()
-    state.names = dict(model.recipe.names) if isinstance(model.recipe, MailRecipe) else {}
+    stored = model.recipe.names if isinstance(model.recipe, MailRecipe) else ()
+    state.names = {column: found for column, text in stored if (found := FeatureName.from_stored(text)) is not None}
     return state
 
 

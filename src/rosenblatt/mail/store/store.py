@@ -27,6 +27,7 @@ from ...models.atomic_file import sync_folder
 from ...reporting.text import plural
 from .. import features
 from ..explanation import extremes, names_in
+from ..features import FeatureName
 from . import snapshot
 from .connection import LOG_NAME, BaseGoneError, FilterError
 from .filter_state import Lesson, Settings, State
@@ -86,7 +87,7 @@ class Store:
         self.saved = 0  # messages in the newest valid file
         self.earlier: list[State] = []  # up to two older states
         self.folded = 0  # messages whose texts were dropped
-        self.names: dict[int, dict[int, str]] = {}  # names of columns by number of bits
+        self.names: dict[int, dict[int, FeatureName]] = {}  # names of columns by number of bits
         self.shrunk = True  # whether dropped texts have left the disk
         self._base: Base | None = None
         self._next_save, self.stale = 0.0, False
@@ -318,9 +319,10 @@ class Store:
         """Names of the heaviest columns for the snapshot, as far as they are found quickly."""
         wanted = np.concatenate(extremes(self.state.learner.weights, NAMES_PER_SIDE))
         with self.log.reading():
-            return tuple(sorted(self.names_of(wanted, self.log, NAME_SEARCH_S).items()))
+            names = self.names_of(wanted, self.log, NAME_SEARCH_S)
+        return tuple((column, str(names[column])) for column in sorted(names))
 
-    def names_of(self, columns: IntArray, log: Log, seconds: float) -> dict[int, str]:
+    def names_of(self, columns: IntArray, log: Log, seconds: float) -> dict[int, FeatureName]:
         """Names of columns, from the newest texts; call it within `reading`.
 
         Names from snapshots are used only if texts were dropped, because they may stem from unlearned messages.
