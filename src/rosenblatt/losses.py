@@ -65,6 +65,10 @@ class Loss:
         The derivative at a margin or at an array of margins.
     kinks : tuple of float, default=()
         The margins without a derivative; `derivative` is that from the left.
+    is_squared_error : bool, default=False
+        Whether the loss is the squared distance of an output from its target, and not a price of small margins alone.
+    short_formula : str or None, default=None
+        The formula with a symbol for the logistic function; None if it has no such function.
 
     See Also
     --------
@@ -82,6 +86,8 @@ class Loss:
     value: LossFunction
     derivative: LossFunction
     kinks: tuple[float, ...] = ()
+    is_squared_error: bool = False
+    short_formula: str | None = None
 
 
 @dataclass(frozen=True)
@@ -103,6 +109,8 @@ def _loss(
     value: Callable[[FloatArray], FloatArray],
     derivative: Callable[[FloatArray], FloatArray],
     *kinks: float,
+    is_squared_error: bool = False,
+    short_formula: str | None = None,
 ) -> Loss:
     def of_floats(function: Callable[[FloatArray], FloatArray]) -> LossFunction:
         def call(margin: npt.ArrayLike) -> FloatArray:
@@ -112,7 +120,7 @@ def _loss(
 
         return call
 
-    return Loss(name, formula, of_floats(value), of_floats(derivative), kinks)
+    return Loss(name, formula, of_floats(value), of_floats(derivative), kinks, is_squared_error, short_formula)
 
 
 def _rest(z: FloatArray) -> FloatArray:
@@ -128,15 +136,21 @@ def _slope(z: FloatArray) -> FloatArray:
 
 
 ZERO_ONE = _loss("0-1", "1 where m <= 0, else 0", lambda m: np.where(m <= 0.0, 1.0, 0.0), lambda m: 0.0 * np.isfinite(m), 0.0)
-LINEAR_MSE = _loss("linear MSE", "(1 - m)^2", lambda m: np.square(1.0 - m), lambda m: 2.0 * (m - 1.0))
+LINEAR_MSE = _loss("linear MSE", "(1 - m)^2", lambda m: np.square(1.0 - m), lambda m: 2.0 * (m - 1.0), is_squared_error=True)
 NONLINEAR_MSE = _loss(
     "nonlinear MSE",
     "(1 - tanh m)^2",
     lambda m: np.square(2.0 * _rest(2.0 * m)),
     lambda m: -16.0 * _rest(2.0 * m) * _slope(2.0 * m),
+    is_squared_error=True,
 )
 LOGISTIC_MSE = _loss(
-    "logistic MSE", "(1 - 1/(1 + exp(-m)))^2", lambda m: np.square(_rest(m)), lambda m: -2.0 * _rest(m) * _slope(m)
+    "logistic MSE",
+    "(1 - 1/(1 + exp(-m)))^2",
+    lambda m: np.square(_rest(m)),
+    lambda m: -2.0 * _rest(m) * _slope(m),
+    is_squared_error=True,
+    short_formula="(1 - \N{GREEK SMALL LETTER SIGMA}(m))^2",
 )
 PERCEPTRON = _loss(
     "perceptron", "max(0, -m)", lambda m: np.maximum(-m, 0.0) + 0.0, lambda m: np.where(m <= 0.0, -1.0, 0.0), 0.0

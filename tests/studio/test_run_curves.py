@@ -1,5 +1,7 @@
 """Curves and readings of a run against counting and summing row by row."""
 
+# ruff: noqa: RUF001 - titles have a minus sign and Greek letters
+
 from __future__ import annotations
 
 from typing import Any
@@ -201,3 +203,19 @@ def test_of_several_binary_problems_the_narrowest_margin_and_the_widest_gap_are_
     model.gap_ = np.array([0.1, 0.3, 0.2])
     result = describe_margin(model)
     assert (result["gap"], result["margin"]) == (0.3, min(model.margin_))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "title"),
+    [
+        ("perceptron", "perceptron loss, Σ max(0, −m)"),
+        ("pa-1", "hinge loss, Σ max(0, 1 − m)"),
+        ("soft-margin", "½|w|² + Σ max(0, 1 − m)"),
+        ("linear-mse", "squared error, Σ (1 − m)²"),
+        ("ridge", "squared error, Σ (1 − m)² + |w|²"),
+        ("nonlinear-mse", "squared error, ½ Σ (1 − tanh m)²"),
+        ("logistic-mse", "squared error, ½ Σ (1 − σ(m))²"),
+    ],
+)
+def test_the_title_of_the_loss_is_the_formula_that_is_minimized(algorithm: str, title: str) -> None:
+    assert run(request(algorithm, "separable"))["curves"]["loss_title"] == title

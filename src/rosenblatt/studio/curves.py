@@ -75,10 +75,10 @@ def _perceptron(b: float) -> Objective:
 def _title(objective: losses.Objective) -> str:
     """Return the name and the formula of an objective; of a penalized margin loss, its formula alone."""
     loss = objective.loss
-    formula = loss.formula.replace("1/(1 + exp(-m))", "σ(m)").replace("-", "−").replace("^2", "²")
+    formula = (loss.short_formula or loss.formula).replace("-", "−").replace("^2", "²")
     total = f"{_coefficient(objective.factor)}Σ {formula}"
     penalty = f"{_coefficient(objective.penalty).strip()}|w|²" if objective.penalty else ""
-    if loss.name.endswith("MSE"):
+    if loss.is_squared_error:
         return f"squared error, {total} + {penalty}" if penalty else f"squared error, {total}"
     return f"{penalty} + {total}" if penalty else f"{loss.name} loss, {total}"
 
