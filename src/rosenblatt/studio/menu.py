@@ -249,7 +249,7 @@ def _resolve(model: LinearClassifier, name: str, value: Any) -> Any:
         return MAX_UPDATES if value is None else min(value, MAX_UPDATES)
     if isinstance(value, str) and value == "auto":
         if name == "margin":
-            return vars(model).get("_margin_used", value)
+            return model._required_margin
         stop = vars(model).get("stop_")
         if name == "max_iter" and stop is not None and stop.reason == "passes":
             return model.n_iter_
