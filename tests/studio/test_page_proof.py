@@ -12,6 +12,7 @@ from page_visit import Visit
 
 import rosenblatt as rb
 from rosenblatt.studio.presets import PRESETS
+from rosenblatt.studio.texts import boundary_name
 
 pytestmark = pytest.mark.slow
 SEPARABLE = ["separable", "outlier", "three", "six"]
@@ -126,6 +127,22 @@ def test_updates_of_a_gradient_have_no_bound(visit: Callable[..., Visit]) -> Non
     assert tab.text("#updates-bound") == "100 updates so far."
     tab = visit({"data": {"preset": "nearly"}, "t": 1})
     assert tab.text("#updates-bound").startswith("1 update so far. No line separates")
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("degree", [1, 3])
+def test_a_boundary_has_the_same_name_in_the_verdict_and_below(
+    visit: Callable[..., Visit], degree: int, intercept: bool
+) -> None:
+    points, labels = [[1, 1], [1, 1], [0, 2], [2, -1]], [0, 1, 1, 0]  # two are at the same place, so no degree helps
+    data = {"points": points, "labels": labels, "names": ["A", "B"], "box": [-1, 3, -2, 3]}
+    knobs = {"fit_intercept": intercept, "max_updates": 5}
+    tab = visit({"data": data, "degree": degree, "runs": [{"algorithm": "perceptron", "knobs": knobs}]})
+    tab.page.locator("#verdict", has_text="can separate").wait_for()
+    name = boundary_name(degree, intercept)
+    assert tab.text("#verdict").startswith(f"No {name} can separate")
+    assert tab.text("#updates-bound") == f"5 updates so far. No {name} separates the points, so there is no limit."
+    assert f"moved the {'line' if degree == 1 else 'curve'}." in tab.now
 
 
 def test_joint_and_one_vs_rest_runs_are_distinguished(visit: Callable[..., Visit]) -> None:

@@ -66,7 +66,8 @@ export class Recording {
     this.width = run.features.exponents.length + 1;
     this.size = this.heads * this.width; // weights of one hypothesis
     this.length = run.updates;
-    this.linear = run.features.exponents.every(([a, b]) => a + b === 1);
+    this.degree = Math.max(...run.features.exponents.map(([a, b]) => a + b));
+    this.linear = this.degree === 1;
     /** Position of the class of each row in `run.classes`. */
     this.codes = labels.map((label) => run.classes.indexOf(label));
     /** Rows of augmented features. */

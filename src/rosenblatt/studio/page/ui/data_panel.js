@@ -8,7 +8,7 @@
 import { Refusal } from "../source.js";
 import { unpacked } from "../model/recording.js";
 import { boxAround, cleared, MAX_CLASSES, MAX_DEGREE } from "../model/state.js";
-import { grouped, plural } from "../view/paper.js";
+import { boundaryName, grouped, plural } from "../view/paper.js";
 import { SvgPen } from "../view/pen.js";
 import { button, get, input, make, place } from "./dom.js";
 import { tool } from "./editing.js";
@@ -25,7 +25,7 @@ export function dataPanel(app) {
   });
 
   const degree = get("degree", HTMLSelectElement);
-  for (let n = 1; n <= MAX_DEGREE; n++) degree.append(new Option(n === 1 ? "line" : `curve of degree ${n}`, String(n)));
+  for (let n = 1; n <= MAX_DEGREE; n++) degree.append(new Option(boundaryName(n), String(n)));
   degree.addEventListener("change", () => app.learn({ degree: Number(degree.value) }));
   input("scaled").addEventListener("change", () => app.learn({ scaled: input("scaled").checked }));
   input("seed").addEventListener("change", () => {

@@ -6,7 +6,7 @@
  */
 import { ChartView, alignmentChart, described, errorsChart, lossChart, normsChart } from "../view/charts.js";
 import { validSlice } from "../model/half_planes.js";
-import { brief, grouped, plural } from "../view/paper.js";
+import { boundaryName, brief, grouped, plural } from "../view/paper.js";
 import { WeightView } from "../view/weight_view.js";
 import { get, make, place } from "./dom.js";
 
@@ -72,7 +72,8 @@ function updates(app) {
   if (most === null) {
     // If every point moves the weights, there is no limit in any case.
     const { margin } = app.algorithm(app.state.runs[app.focus].algorithm);
-    const unbounded = margin !== null && proof?.verdict === "inseparable" ? " No line separates the points, so there is no limit." : "";
+    const boundary = boundaryName(recording.degree, recording.features.x0 !== 0);
+    const unbounded = margin !== null && proof?.verdict === "inseparable" ? ` No ${boundary} separates the points, so there is no limit.` : "";
     const separate = hasSeparateHeads(app) ? " Each class against the rest is a separate problem, which may not be separable." : "";
     line.textContent = `${number} so far.${unbounded || separate}`;
     detail("formula", "");

@@ -4,7 +4,7 @@
  * @typedef {import("../app.js").App} App
  */
 import { SPEEDS } from "../model/state.js";
-import { brief, grouped, plural } from "../view/paper.js";
+import { boundaryNoun, brief, grouped, plural } from "../view/paper.js";
 import { Timeline, momentAt } from "../view/timeline.js";
 import { typing } from "./data_panel.js";
 import { button, get, input, place } from "./dom.js";
@@ -102,8 +102,9 @@ function description(app) {
   if (t === 0) return `Before the first of ${plural(recording.length, "update")}: ${wrong}.`;
   const causes = recording.causes(t);
   const count = recording.edges[t] - recording.edges[t - 1];
-  const cause = count === 1 ? `Point ${causes[0] + 1} (${app.nameOf(app.data.labels[causes[0]])}) moved the line` : `${grouped(count)} points moved the line`;
-  return `Update ${grouped(t)} of ${grouped(recording.length)}, pass ${passOf(recording.run.log?.passes ?? [], t)}. ${cause}. Now ${wrong}.`;
+  const cause = count === 1 ? `Point ${causes[0] + 1} (${app.nameOf(app.data.labels[causes[0]])})` : `${grouped(count)} points`;
+  const moved = `${cause} moved the ${boundaryNoun(recording.degree)}`;
+  return `Update ${grouped(t)} of ${grouped(recording.length)}, pass ${passOf(recording.run.log?.passes ?? [], t)}. ${moved}. Now ${wrong}.`;
 }
 
 /** The margin: of an SVM, or the distance of the nearest point if none is wrong. */

@@ -62,6 +62,16 @@ export function grouped(value) {
   return value.toLocaleString("en");
 }
 
+/** The noun for a boundary between classes. @param {number} degree */
+export function boundaryNoun(degree) {
+  return degree === 1 ? "line" : "curve";
+}
+
+/** A boundary with its degree, as `boundary_name` of Python has it. @param {number} degree @param {boolean} [intercept] */
+export function boundaryName(degree, intercept = true) {
+  return `${boundaryNoun(degree)}${degree === 1 ? "" : ` of degree ${degree}`}${intercept ? "" : " through the origin"}`;
+}
+
 /** A number and its noun, in the plural unless the number is 1. @param {number} value @param {string} noun */
 export function plural(value, noun) {
   return `${grouped(value)} ${noun}${value === 1 ? "" : "s"}`;
