@@ -53,6 +53,26 @@ test("a link with the earlier name of the margin band restores the same state", 
   assert.deepEqual(await fromLink(await toLink(state)), state);
 });
 
+test("links with earlier names and values of knobs restore the runs", async () => {
+  const three = "s=Xc1BCsIwEEbhu_zrKHUhwmw9hoiM7ZgGkzTMpFIsubt0px7gvW_FwJVBK4qKSQWhjiqC5qBzNtBlBUc_aahjAsGmR90lVh8yHJ55uttWn0GHziHNsYY-shkIvXJKojsL2YvCIeQq2kvZlCKZY3jLgNbcL8EvUfbyvU-83AqbiYFOfwyrT7zAwaoUULc_tnZtHw";
+  assert.deepEqual(await fromLink(three), merged({
+    data: { preset: "three" },
+    runs: [
+      { algorithm: "soft-margin", knobs: { C: 10, multiclass: "crammer_singer", fit_intercept: true, penalize_intercept: true } },
+      { algorithm: "average", knobs: { max_iter: 7, multiclass: "joint", step: 0.5 } },
+    ],
+  }));
+  const none = "s=VcsxCoAwDAXQu_y5igguuYo4VK21aFNJ61RydwcXXR-8Crk5g8YKe_okoewRhJy20kQrPjAMDk5zBlUELk4WdxUQOLGDqvlHCat33_ICdW0_qE76AA";
+  assert.deepEqual((await fromLink(none))?.runs, [
+    { algorithm: "soft-margin", knobs: { fit_intercept: false, penalize_intercept: false } },
+    { algorithm: "ridge", knobs: { alpha: 0.25 } },
+  ]);
+  for (const word of ["ovr", "constructor"]) {
+    const runs = [{ algorithm: "perceptron", knobs: { multiclass: word, constructor: 1 } }];
+    assert.deepEqual(merged({ runs }).runs, runs);
+  }
+});
+
 test("for any link, the state is one that the page can show", () => {
   const draw = random(3);
   const junk = () => [null, -1, 1e99, NaN, "x", [], {}, [[1]], true, 2.5, { points: [[1, 2]], labels: [9] }, { points: [[1, "2"]], labels: [0] },

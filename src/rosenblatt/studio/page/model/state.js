@@ -22,6 +22,15 @@ export const SPEEDS = [1, 2, 4, 10, 30, 100, 300, 1000];
 const MAX_LINK_CHARACTERS = 400_000;
 /** Names in the `show` of earlier links, and their present names. */
 const EARLIER_SHOW_NAMES = { street: "band" };
+/** The same for the knobs of runs, and for the values of some knobs; `models/earlier_formats.py` has them for model files. */
+const EARLIER_KNOB_NAMES = { max_passes: "max_iter", ridge: "alpha" };
+const EARLIER_MULTICLASS = { argmax: "joint", "crammer-singer": "crammer_singer" };
+/** @type {Record<string, {fit_intercept: boolean, penalize_intercept: boolean}>} */
+const EARLIER_INTERCEPTS = {
+  free: { fit_intercept: true, penalize_intercept: false },
+  penalized: { fit_intercept: true, penalize_intercept: true },
+  none: { fit_intercept: false, penalize_intercept: false },
+};
 
 /** @returns {State} */
 export function initial() {
@@ -80,7 +89,12 @@ function fields(value) {
 
 /** @param {Record<string, unknown>} given @param {Record<string, string>} names present names by earlier name */
 function renamed(given, names) {
-  return Object.fromEntries(Object.entries(given).map(([name, value]) => [names[name] ?? name, value]));
+  return Object.fromEntries(Object.entries(given).map(([name, value]) => [present(name, names), value]));
+}
+
+/** The present word for an earlier one, and any other word itself. @param {string} word @param {Record<string, string>} words */
+function present(word, words) {
+  return Object.hasOwn(words, word) ? words[word] : word;
 }
 
 /** @param {unknown} value @param {number} low @param {number} high @returns {number | undefined} */
@@ -115,9 +129,16 @@ function checkedRuns(given) {
   if (!Array.isArray(given) || given.length < 1 || given.length > 2) return undefined;
   const runs = given.map((run) => {
     const { algorithm, knobs } = fields(run);
-    return typeof algorithm === "string" ? { algorithm, knobs: { ...fields(knobs) } } : undefined;
+    return typeof algorithm === "string" ? { algorithm, knobs: presentKnobs(fields(knobs)) } : undefined;
   });
   return runs.every((run) => run !== undefined) ? /** @type {Chosen[]} */ (runs) : undefined;
+}
+
+/** Knobs with the present names and values for those of earlier links. @param {Record<string, unknown>} given */
+function presentKnobs(given) {
+  const { intercept, ...knobs } = renamed(given, EARLIER_KNOB_NAMES);
+  if (typeof knobs.multiclass === "string") knobs.multiclass = present(knobs.multiclass, EARLIER_MULTICLASS);
+  return typeof intercept === "string" ? { ...knobs, ...EARLIER_INTERCEPTS[intercept] } : knobs;
 }
 
 /**
