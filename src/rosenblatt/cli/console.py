@@ -171,8 +171,12 @@ def _option_hint(error: click.NoSuchOption) -> str:
     instead = USE_INSTEAD.get(error.option_name)
     if instead is None:
         return f"; did you mean {error.possibilities[0]}?" if error.possibilities else ""
-    known = [name for parameter in error.ctx.command.params for name in parameter.opts] if error.ctx else []
-    return f"; use {instead}" if instead.split()[0] in known else ""
+    return f"; use {instead}" if error.ctx and has_option(error.ctx.command, instead) else ""
+
+
+def has_option(command: click.Command, option: str) -> bool:
+    """Whether a command has an option, which may be followed by a value."""
+    return any(option.split()[0] in parameter.opts for parameter in command.params)
 
 
 def failure(error: BaseException) -> click.ClickException | click.exceptions.Exit:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..catalog import ALGORITHMS
-from .console import Failure, check_writable, note
+from .console import USE_INSTEAD, Failure, check_writable, has_option, note
 from .options import AlgorithmName, about_data, options_of
 
 if TYPE_CHECKING:
@@ -125,8 +125,24 @@ def _first_state(algorithm: str | None, knobs: tuple[str, ...]) -> dict[str, Any
         found[name.strip()] = _value(value.strip())
     from ..studio.run_request import check_knobs
 
-    check_knobs(algorithm or "perceptron", found)  # before everything is loaded, which takes seconds
-    return {"runs": [{"algorithm": algorithm or "perceptron", "knobs": found}]}
+    algorithm = algorithm or "perceptron"
+    _check_earlier_names(algorithm, found)
+    check_knobs(algorithm, found)  # before everything is loaded, which takes seconds
+    return {"runs": [{"algorithm": algorithm, "knobs": found}]}
+
+
+def _check_earlier_names(algorithm: str, given: dict[str, Any]) -> None:
+    """Raise for the name of a former option, with the knob or the option of this command that replaces it, if any."""
+    from ..studio.menu import declared_knobs
+
+    known = declared_knobs(ALGORITHMS[algorithm].entry)
+    for name in given:
+        option = USE_INSTEAD.get(f"--{name.replace('_', '-')}")
+        if name in known or option is None:
+            continue
+        knob = option.removeprefix("--").replace("-", "_")
+        hint = f"; use {knob}" if knob in known else f"; use {option}" if has_option(command, option) else ""
+        raise Failure(f"{algorithm} has no knob {name!r}{hint}")
 
 
 def _value(text: str) -> Any:
