@@ -177,7 +177,11 @@ class RunState:
         self.reads_norms = reads_norms(rule)
         self.keeps_norms = config.w_max is not None or self.reads_norms
         self.bound = min(w_max * w_max, sys.float_info.max) if self.keeps_norms else math.inf
-        self.limit = np.iinfo(np.int64).max if config.max_updates is None else config.max_updates
+        # The counts at which heads stop. A fit counts its own updates, a stream those of all its chunks.
+        before = 0 if config.visited_before else start.counts
+        most = np.iinfo(np.int64).max if config.max_updates is None else before + np.int64(config.max_updates)
+        self.limits = np.broadcast_to(most, start.counts.shape)
+        self.first_limit = int(self.limits.min())  # no head stops before
         self.record: RunRecord | None = None
         if config.keep_log:
             grouped = config.update != "online"
@@ -245,9 +249,9 @@ class RunState:
     def retire_at_limits(self) -> None:
         """Stop the heads that have made all the updates allowed, and those whose weights exceed `w_max`."""
         self.copy_active_heads()
-        full = [h for h in self.heads if self.state.counts[h] >= self.limit]
-        if full:
-            self.retire(full, Stop("updates", f"stopped after {plural(self.limit, 'update')} (the limit)", limit=self.limit))
+        most, full = self.config.max_updates, [h for h in self.heads if self.state.counts[h] >= self.limits[h]]
+        if most is not None and full:
+            self.retire(full, Stop("updates", f"stopped after {plural(most, 'update')} (the limit)", limit=most))
         if self.config.w_max is None:
             return
         norms = self._true_norms()  # the kernel's running sums drift, so the norm is computed again

@@ -80,7 +80,7 @@ def _run_online(problem: Problem, rule: Rule, config: RunConfig, start: State, s
             while at < len(order) and run.heads:
                 labels, state, added = run.active
                 rhos, good = run.steps.table(int(state.counts.max()) + 1)
-                pace = Pace(rhos, min(good, run.limit), run.bound, ahead, run.clock)
+                pace = Pace(rhos, min(good, run.first_limit), run.bound, ahead, run.clock)
                 visited, used, why = online(problem.rows, labels, order[at : at + most], rule, pace, state, added, tape)
                 if why == OVERFLOW:
                     raise_out_of_range(problem)

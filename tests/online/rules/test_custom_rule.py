@@ -120,6 +120,15 @@ def test_a_warm_start_continues_the_count_of_updates(container: str) -> None:
     assert_equal(model.fit(CONTAINERS[container](X), codes), runs(X, codes, "joint", cyclic(40, 4), 0.4))
 
 
+@pytest.mark.parametrize(("k", "multiclass"), [(2, "joint"), (4, "ovr")])
+def test_max_updates_counts_those_of_one_fit(k: int, multiclass: str) -> None:
+    X, codes = noisy(40, 3, k, seed=2)
+    model = DynamicMargin(order="cyclic", multiclass=multiclass, max_updates=5, warm_start=True).fit(X, codes)
+    first = model.n_updates_
+    assert model.fit(X, codes).n_updates_ == first + 5 * len(model.coef_)
+    assert (model.stop_.reason, model.stop_.limit) == ("updates", 5)
+
+
 def test_a_warm_start_may_change_the_scheme() -> None:
     X, codes = noisy(40, 3, 3, seed=2)
     model = DynamicMargin(max_iter=2, warm_start=True, random_state=0).fit(X, codes)
