@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from make_files import training_rows
 
 import rosenblatt as rb
+from rosenblatt.models.earlier_formats import upgrade
 from rosenblatt.models.files import load_model
 
 pytestmark = pytest.mark.once
@@ -94,3 +95,52 @@ def test_the_stop_of_an_earlier_file_is_in_current_words(path):
     assert not re.search(old_words, stop.sentence)
     if stop.heads:
         assert stop.sentence.startswith(f"all {len(stop.heads)} binary problems reached the ")
+
+
+def test_the_notes_of_an_earlier_recipe_are_in_current_words():
+    path = next(path for path in FILES if path.name == "0.1.0-recipe.safetensors")
+    assert b"Columns of numbers were divided" in path.read_bytes()
+    scaled = "Numeric columns were scaled by their largest absolute values, because their ranges differ 7,000,000-fold."
+    assert load_model(path).recipe.notes == (scaled,)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            "Columns of numbers were divided by their largest absolute values, as asked.",
+            "Numeric columns were scaled by their largest absolute values, as requested.",
+        ),
+        (
+            "Columns of numbers were brought to mean 0 and deviation 1, as asked.",
+            "Numeric columns were scaled to mean 0 and standard deviation 1, as requested.",
+        ),
+        (
+            "Column 'a b' is text: a bag of 1,234 words that are in two rows or more.",
+            "Column 'a b' is text: 1,234 words that occur in at least two rows.",
+        ),
+        (
+            "Column 'a' is text: a bag of 9 words that are in two rows or more, of the first 1,000,000 different ones.",
+            "Column 'a' is text: 9 words that occur in at least two rows, of the first 1,000,000 distinct words.",
+        ),
+        (
+            "Columns of names became one feature for each value: 'a' (2), 'b' (3) and 4 more.",
+            "Categorical columns were one-hot encoded: 'a' (2), 'b' (3) and 4 more.",
+        ),
+        (
+            "Column 'id' numbers the rows, it seems: leave it out with --ignore.",
+            "Column 'id' looks like a row id. To exclude it: --ignore 'id'",
+        ),
+        (
+            "Column 'id', 'no' numbers the rows, it seems: leave it out with --ignore.",
+            "Columns 'id', 'no' look like row ids. To exclude them: --ignore",
+        ),
+        ("1 missing cells of 'a' get the column's mean.", "1 missing cell of 'a' filled with the column mean."),
+        ("31 missing cells of 'a', 'b' get the column's mean.", "31 missing cells of 'a', 'b' filled with the column mean."),
+        ("A note in other words.", "A note in other words."),
+    ],
+)
+def test_notes_of_recipes_are_translated(old, new):
+    meta = {"recipe": {"notes": [old, new]}}
+    upgrade(3, meta, {})
+    assert meta["recipe"]["notes"] == [new, new]

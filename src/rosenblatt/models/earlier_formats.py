@@ -5,6 +5,7 @@ Format 2 stored a single certificate without a list around it. Both joined the s
 The sentences of their stops are rebuilt from codes, because both formats counted rows from 0 and used other words. They did not
 store the single step of direct least squares.
 Format 3 and those before it named the mean and variance of AROW's weights `belief`, and the counts of a vote `ballots`.
+Notes of recipes are sentences in all formats. Those in earlier words are translated; their numbers and names are kept.
 No other module uses these names.
 """
 
@@ -46,6 +47,39 @@ _STOP_SENTENCES = {
     "vanished": "the gradient vanished",
     "solved": "reached the minimum",
 }
+# Notes of recipes in earlier words, and in those of `preprocessing/recipe_fit.py`.
+_DIVIDED = "Columns of numbers were divided by their largest absolute values"
+_SCALED = "Numeric columns were scaled by their largest absolute values, "
+_RECIPE_NOTES = (
+    (
+        _DIVIDED + r": the widest range is (\S+) times the narrowest\.",
+        _SCALED + r"because their ranges differ \1-fold.",
+    ),
+    (_DIVIDED + r", as asked\.", _SCALED + "as requested."),
+    (
+        r"Columns of numbers were brought to mean 0 and deviation 1, as asked\.",
+        "Numeric columns were scaled to mean 0 and standard deviation 1, as requested.",
+    ),
+    (
+        r"Column (.+) is text: a bag of (\S+) words that are in two rows or more\.",
+        r"Column \1 is text: \2 words that occur in at least two rows.",
+    ),
+    (
+        r"Column (.+) is text: a bag of (\S+) words that are in two rows or more, of the first (\S+) different ones\.",
+        r"Column \1 is text: \2 words that occur in at least two rows, of the first \3 distinct words.",
+    ),
+    (r"Columns of names became one feature for each value: (.+)", r"Categorical columns were one-hot encoded: \1"),
+    (
+        r"Column ('[^']+') numbers the rows, it seems: leave it out with --ignore\.",
+        r"Column \1 looks like a row id. To exclude it: --ignore \1",
+    ),
+    (
+        r"Column (.+) numbers the rows, it seems: leave it out with --ignore\.",
+        r"Columns \1 look like row ids. To exclude them: --ignore",
+    ),
+    (r"1 missing cells of (.+) get the column's mean\.", r"1 missing cell of \1 filled with the column mean."),
+    (r"(\S+) missing cells of (.+) get the column's mean\.", r"\1 missing cells of \2 filled with the column mean."),
+)
 
 
 def upgrade(version: int, meta: dict[str, Any], arrays: dict[str, Any]) -> None:
@@ -55,6 +89,9 @@ def upgrade(version: int, meta: dict[str, Any], arrays: dict[str, Any]) -> None:
     more = meta.get("more")
     if isinstance(more, dict) and "belief" in more:
         more["gaussian"] = more.pop("belief")
+    recipe = meta.get("recipe")
+    if isinstance(recipe, dict) and isinstance(recipe.get("notes"), list):
+        recipe["notes"] = [_upgrade_note(note) for note in recipe["notes"]]
     for name in list(arrays):
         arrays[_VOTE_COUNTS.sub(r"\1counts", _GAUSSIAN.sub("gaussian.", name))] = arrays.pop(name)
 
@@ -94,6 +131,13 @@ def _upgrade_stop(stop: dict[str, Any]) -> None:
         stop["sentence"] = describe_reasons(heads)
     elif reason in _STOP_SENTENCES:
         stop["sentence"] = _STOP_SENTENCES[reason]
+
+
+def _upgrade_note(note: object) -> object:
+    for old, new in _RECIPE_NOTES:
+        if isinstance(note, str) and (found := re.fullmatch(old, note)):
+            return found.expand(new)
+    return note
 
 
 def _upgrade_fitted(kind: object, fitted: dict[str, Any], arrays: dict[str, Any]) -> None:
