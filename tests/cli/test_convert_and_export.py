@@ -117,3 +117,11 @@ def test_the_language_is_required(model):
     assert "--onnx, --json, --c or --sql" in found.err
     assert rosenblatt("export", model / "m.safetensors", "--c", "--sql").code == 2
     assert rosenblatt("export", model / "m.safetensors", "--onnx", "-o", model / "m.sql").code == 2
+
+
+def test_a_model_that_cannot_be_exported_is_answered_with_an_option(tmp_path):
+    rb.save(rb.Perceptron(keep="vote").fit([[0.0], [1.0]], [0, 1]), tmp_path / "vote.safetensors")
+    found = rosenblatt("export", tmp_path / "vote.safetensors", "--sql")
+    assert found.code == 2
+    problem = "SQL export does not support voted perceptrons, which have no single plane"
+    assert found.err == f"rosenblatt: {problem}; train with --algorithm average\n"

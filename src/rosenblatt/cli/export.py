@@ -34,15 +34,20 @@ def command(model: str, table: str, output: str | None, **flags: bool) -> None:
       rosenblatt export a9a.safetensors -o a9a.onnx
     """
     from ..models.atomic_file import write_atomically
-    from ..models.exports.export import LANGUAGES, export
+    from ..models.exports.export import LANGUAGES, ExportError, export
     from ..models.files import load_model
     from ..reporting.text import plural
-    from .console import check_writable, note
+    from .console import Failure, check_writable, note
 
     language = _language(flags, output)
     if language == "onnx" and output is None and sys.stdout.isatty():
         raise click.UsageError("ONNX is a binary format: name a file with --output")
-    content = export(load_model(model), language, table=table)
+    try:
+        content = export(load_model(model), language, table=table)
+    except ExportError as error:
+        if error.option is None:
+            raise
+        raise Failure(f"{error.problem}; train with {error.option}") from None
     if output is None or output == "-":
         sys.stdout.buffer.write(content)
         return

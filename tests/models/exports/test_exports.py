@@ -7,6 +7,7 @@ import builtins
 import ctypes
 import json
 import math
+import pickle
 import shutil
 import sqlite3
 import subprocess
@@ -362,8 +363,9 @@ def test_export_calls_the_function_of_each_language():
 def test_votes_and_single_classes_are_refused(to):
     X, codes = rows(2)
     vote = model_of(rb.Perceptron(keep="vote").fit(X, codes))
-    with pytest.raises(ExportError, match="export does not support voted perceptrons"):
+    with pytest.raises(ExportError, match=r"export does not support voted perceptrons.*; train with keep='average'") as caught:
         to(vote)
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
     one = model_of(rb.Perceptron().partial_fit(X, np.zeros(len(X), int)))
     with pytest.raises(ExportError, match="has only one class, 0"):
         to(one)

@@ -99,7 +99,30 @@ def export(model: Model, language: Language, *, table: str = "rows", columns: Se
 
 
 class ExportError(ValueError):
-    """A model cannot be exported to a format; the message gives the reason and the format to use instead."""
+    """A model cannot be exported to a format; the message gives the reason and what to use instead.
+
+    Parameters
+    ----------
+    problem : str
+        The reason; also the whole message, unless there is advice.
+    advice : str, optional
+        What to do in Python, added to the message.
+    option : str, optional
+        What to give to `rosenblatt train` instead, for the command line.
+
+    Examples
+    --------
+    >>> error = ExportError("voted perceptrons have no single plane", "train with keep='average'", "--algorithm average")
+    >>> str(error)
+    "voted perceptrons have no single plane; train with keep='average'"
+    """
+
+    def __init__(self, problem: str, advice: str | None = None, option: str | None = None) -> None:
+        super().__init__(problem, advice, option)  # all of them, so that the error can be pickled
+        self.problem, self.advice, self.option = problem, advice, option
+
+    def __str__(self) -> str:
+        return self.problem if self.advice is None else f"{self.problem}; {self.advice}"
 
 
 @dataclass(frozen=True)
@@ -140,9 +163,8 @@ class Formula:
 def weights_of(model: Model, language: str) -> tuple[FloatArray, FloatArray]:
     """Return weights and intercepts in float64, or raise `ExportError` if the model is not a formula."""
     if model.coef is None or model.intercept is None:
-        raise ExportError(
-            f"{language} export does not support voted perceptrons, which have no single plane; train with keep='average'"
-        )
+        problem = f"{language} export does not support voted perceptrons, which have no single plane"
+        raise ExportError(problem, "train with keep='average'", "--algorithm average")
     if len(model.classes) < 2:
         raise ExportError(f"the model has only one class, {model.classes.tolist()[0]!r}: there is nothing to score")
     return np.asarray(model.coef, np.float64), np.asarray(model.intercept, np.float64)
