@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 
+import click
 import pytest
 
 from commands import rosenblatt
-from rosenblatt.cli import COMMANDS
+from rosenblatt.cli import COMMANDS, main
+from rosenblatt.cli.options import Number, WholeNumber
 
 
 def test_help_of_every_command_has_an_example():
@@ -17,6 +20,29 @@ def test_help_of_every_command_has_an_example():
         found = rosenblatt(name, "--help")
         assert found.code == 0
         assert "Example" in found.out, name
+
+
+def every_command(group: click.Group = main) -> Iterator[click.Command]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        yield from every_command(command) if isinstance(command, click.Group) else [command]
+
+
+def test_help_shows_words_as_they_are_typed():
+    text = rosenblatt("train", "--help").out
+    assert "--max-iter NUMBER|auto|none" in text
+    assert "--margin NUMBER|auto" in text
+
+
+def test_no_option_has_a_number_type_of_click():
+    """Their messages are in other words: "1 is not in the range x>=2"."""
+    commands = list(every_command())
+    assert len(commands) > len(COMMANDS)  # those of `mail`, too
+    numbers = (click.IntRange, click.FloatRange, type(click.INT), type(click.FLOAT))
+    for command in commands:
+        found = {each.name for each in command.params if isinstance(each.type, numbers)}
+        assert found == {each.name for each in command.params if isinstance(each.type, WholeNumber | Number)}, command.name
 
 
 def test_unknown_commands_get_a_hint():

@@ -177,8 +177,8 @@ def parse_certificate(raw: bytes) -> Certificate:
         raise ValueError("it is nested too deeply") from None
     except UnicodeDecodeError:
         raise ValueError("it is not ASCII text") from None
-    except json.JSONDecodeError as error:
-        raise ValueError(f"it is not JSON or is truncated ({error})") from None
+    except json.JSONDecodeError:
+        raise ValueError("it is not JSON or is truncated") from None
     _require(isinstance(content, dict) and content.get("format") == FORMAT, f"its format is not {FORMAT!r}")
     _require(content.get("version") == VERSION and content["version"] is not True, f"its version is not {VERSION}")
     seal = content.pop("seal", None)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .options import about_data, as_json, data_argument, options_of
+from .options import NumberOrWord, WholeNumber, about_data, as_json, data_argument, options_of
 
 # Exit codes; 0 means separable.
 INSEPARABLE, UNDECIDED = 1, 3
@@ -19,8 +19,8 @@ INSEPARABLE, UNDECIDED = 1, 3
 @click.option(
     "--fit-intercept/--no-fit-intercept", default=True, help="Allow an intercept; without it, planes pass through the origin."
 )
-@click.option("--time-limit", type=float, metavar="SECONDS", help="Stop searching after this time.")
-@click.option("--degree", type=click.IntRange(1, 20), default=1, show_default=True, help="Degree of polynomial features.")
+@click.option("--time-limit", type=NumberOrWord(float), metavar="SECONDS", help="Stop searching after this time.")
+@click.option("--degree", type=WholeNumber(1, 20), default=1, show_default=True, help="Degree of polynomial features.")
 @about_data
 @as_json
 def command(

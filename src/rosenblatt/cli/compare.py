@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import AlgorithmName, about_data, as_json, data_argument, holdout, options_of, seed, test_file
+from .options import AlgorithmName, WholeNumber, about_data, as_json, data_argument, holdout, options_of, seed, test_file
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -30,7 +30,7 @@ def _parse_algorithms(ctx: click.Context, parameter: click.Parameter, value: str
 @click.command("compare")
 @data_argument
 @click.option("--algorithms", callback=_parse_algorithms, metavar="NAME,NAME", help="Algorithms to compare.  [default: all]")
-@click.option("--degree", type=click.IntRange(1, 20), default=1, show_default=True, help="Degree of polynomial features.")
+@click.option("--degree", type=WholeNumber(1, 20), default=1, show_default=True, help="Degree of polynomial features.")
 @click.option("--scale", type=click.Choice(["auto", "none", "max", "standard"]), default="auto", show_default=True,
               help="Scaling of features; auto: if their ranges differ widely.")  # fmt: skip
 @test_file

@@ -7,12 +7,19 @@ from typing import Any
 
 import click
 
-from .options import about_data, as_json, data_argument, options_of
+from .options import NumberOrWord, about_data, as_json, data_argument, options_of
 
 
 @click.command("doctor")
 @data_argument
-@click.option("--time-limit", type=float, default=30.0, show_default=True, metavar="SECONDS", help="Limit of the total time.")
+@click.option(
+    "--time-limit",
+    type=NumberOrWord(float),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Limit of the total time.",
+)
 @about_data
 @as_json
 def command(data: str, time_limit: float, as_json: bool, **given: Any) -> None:

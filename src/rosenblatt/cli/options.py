@@ -11,6 +11,7 @@ import click
 
 from ..catalog import ALGORITHMS, Option, command_line_options
 from ..data.readers import FORMATS, Options
+from ..reporting.text import short
 
 if TYPE_CHECKING:
     from ..array_types import Array, Matrix
@@ -91,37 +92,91 @@ class AlgorithmName(click.Choice[str]):
         return f"unknown algorithm {value!r}; {hint}"
 
 
+# --- numbers, with errors in the words of `validation.py` ---------------------------------------------------------------------
+
+
+class WholeNumber(click.IntRange):
+    """A whole number in a range, such as WholeNumber(1, 20)."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return _in_range(self, _number_of(self, int, value, (), param, ctx), param, ctx)
+
+
+class Number(click.FloatRange):
+    """A real number in a range, such as Number(0.0, 0.5)."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return _in_range(self, _number_of(self, float, value, (), param, ctx), param, ctx)
+
+
+class NumberOrWord(click.ParamType):  # type: ignore[type-arg]
+    """A number of any size, or one of some words."""
+
+    name = "number"
+
+    def __init__(self, number: type[int] | type[float], words: tuple[str, ...] = ()) -> None:
+        self.number, self.words = number, words
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        return "|".join(["NUMBER", *self.words])
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str) and value in self.words:
+            return WORDS.get(value, value)
+        return _number_of(self, self.number, value, self.words, param, ctx)
+
+
+def _number_of(
+    own: click.ParamType,  # type: ignore[type-arg]
+    number: type[int] | type[float],
+    value: Any,
+    words: tuple[str, ...],
+    param: click.Parameter | None,
+    ctx: click.Context | None,
+) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        return number(value)
+    except ValueError:
+        kinds = " or ".join(["a whole number" if number is int else "a number", *words])
+        own.fail(f"{value!r} is not {kinds}", param, ctx)
+
+
+def _in_range(
+    own: click.IntRange | click.FloatRange, value: Any, param: click.Parameter | None, ctx: click.Context | None
+) -> Any:
+    low, high = own.min, own.max
+    above = low is None or (value > low if own.min_open else value >= low)
+    if above and (high is None or value <= high):
+        return value
+    assert low is not None  # every range of an option has a lower limit
+    limits = f"from {_bound(low)} to {_bound(high)}" if high is not None else f"at least {_bound(low)}"
+    own.fail(f"must be {f'greater than {_bound(low)}' if own.min_open else limits}, got {value}", param, ctx)
+
+
+def _bound(value: float) -> str:
+    return str(value) if isinstance(value, int) else short(value, 6)
+
+
+# --- options of several commands -------------------------------------------------------------------------------------------
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 data_argument = click.argument("data", metavar="DATA")
 model_argument = click.argument("model", metavar="MODEL")
-seed = click.option("--seed", "--random-state", "seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True,
+seed = click.option("--seed", "--random-state", "seed", type=WholeNumber(0, 2**32 - 1), default=0, show_default=True,
                     help="Seed of the random numbers.")  # fmt: skip
 holdout = click.option(
-    "--holdout", type=float, metavar="SHARE", help="Share of rows held out for testing; 0: none.  [default: 0.2]"
+    "--holdout", type=NumberOrWord(float), metavar="SHARE", help="Share of rows held out for testing; 0: none.  [default: 0.2]"
 )
 test_file = click.option("--test", metavar="FILE", help="Test on this file instead of held-out rows.")
 
 
 # --- the parameters of the estimators, under the names of the library ---------------------------------------------------------
-
-
-class _NumberOrWord(click.ParamType):  # type: ignore[type-arg]
-    """A number, or one of some words."""
-
-    def __init__(self, number: type, words: tuple[str, ...]) -> None:
-        self.number, self.words = number, words
-        self.name = "|".join(["NUMBER", *words])
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not isinstance(value, str):
-            return value
-        if value in self.words:
-            return WORDS.get(value, value)
-        try:
-            return self.number(value)
-        except ValueError:
-            kind = "whole number" if self.number is int else "number"
-            self.fail(f"{value!r} is not a {kind}{''.join(f' or {word}' for word in self.words)}", param, ctx)
 
 
 def parameters(command: Command) -> Command:
@@ -137,7 +192,7 @@ def _type(option: Option) -> Any:
     if option.kind == "choice":
         return click.Choice(list(option.words))
     if option.kind in ("int", "float"):
-        return _NumberOrWord(int if option.kind == "int" else float, option.words)
+        return NumberOrWord(int if option.kind == "int" else float, option.words)
     return None
 
 

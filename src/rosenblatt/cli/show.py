@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import as_json, model_argument
+from .options import WholeNumber, as_json, model_argument
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -21,7 +21,7 @@ BAR_COLUMNS = 20
 
 @click.command("show")
 @model_argument
-@click.option("--features", type=click.IntRange(0), default=10, show_default=True, help="Largest weights to list, per class.")
+@click.option("--features", type=WholeNumber(0), default=10, show_default=True, help="Largest weights to list, per class.")
 @as_json
 def command(model: str, features: int, as_json: bool) -> None:
     """Show the contents of a model file: parameters, the features with the largest weights, and provenance.

@@ -15,7 +15,7 @@ import click
 
 from ..catalog import ALGORITHMS
 from .console import USE_INSTEAD, Failure, check_writable, has_option, note
-from .options import AlgorithmName, about_data, options_of
+from .options import AlgorithmName, WholeNumber, about_data, options_of
 
 if TYPE_CHECKING:
     from ..data.readers import Options
@@ -32,7 +32,7 @@ NOTICE_AFTER_S = 1.0  # a slow step is announced after this time
     "--set", "knobs", multiple=True, metavar="KNOB=VALUE", help="A parameter of it, such as margin=0.5 or w_max=none."
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="An address of this machine to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), help="The port; 0: any free one.  [default: 8531, or the next free one]")
+@click.option("--port", type=WholeNumber(0, 65535), help="The port; 0: any free one.  [default: 8531, or the next free one]")
 @click.option("--no-browser", is_flag=True, help="Print the address without opening a browser.")
 @click.option("--export", "exported", metavar="FILE.html", help="Write the page to a file that works offline, and exit.")
 @about_data

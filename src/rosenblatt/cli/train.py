@@ -18,6 +18,7 @@ from ..catalog import ALGORITHMS
 from .console import Failure, bar, check_picture, check_writable, print_fields, print_json
 from .options import (
     AlgorithmName,
+    WholeNumber,
     about_data,
     as_json,
     data_argument,
@@ -46,12 +47,12 @@ COMPRESSED_EXTENSIONS = (".gz", ".bz2", ".xz", ".zst")
 @click.option("-a", "--algorithm", type=AlgorithmName(), default="average", show_default=True, metavar="NAME",
               help=f"One of {', '.join(ALGORITHMS)}.")  # fmt: skip
 @parameters
-@click.option("--degree", type=click.IntRange(1, 20), default=1, show_default=True, help="Degree of polynomial features.")
+@click.option("--degree", type=WholeNumber(1, 20), default=1, show_default=True, help="Degree of polynomial features.")
 @click.option("--scale", type=click.Choice(["auto", "none", "max", "standard"]), default="auto", show_default=True,
               help="Scaling of features; auto: if their ranges differ widely.")  # fmt: skip
 @test_file
 @holdout
-@click.option("--cv", type=click.IntRange(2), metavar="K", help="Test by K-fold cross-validation.")
+@click.option("--cv", type=WholeNumber(2), metavar="K", help="Test by K-fold cross-validation.")
 @click.option("--certify/--no-certify", default=None, help="Prove whether the rows are separable.  [default: if it is fast]")
 @click.option("--stream", is_flag=True, help="Train on a file larger than memory, through a cache on disk.")
 @click.option("--cache", metavar="FOLDER", help="Keep the cache of --stream here (and in FOLDER.test) and reuse it.")

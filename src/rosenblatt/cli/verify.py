@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from .options import about_data, as_json, data_argument, load_first, options_of
+from .options import WholeNumber, about_data, as_json, data_argument, load_first, options_of
 
 # Exit code; 0 means that the certificate holds.
 REJECTED = 1
@@ -15,7 +15,7 @@ REJECTED = 1
 @click.command("verify")
 @click.argument("certificate", metavar="CERTIFICATE")
 @data_argument
-@click.option("--degree", type=click.IntRange(1, 20), default=1, show_default=True, help="Degree that was given to certify.")
+@click.option("--degree", type=WholeNumber(1, 20), default=1, show_default=True, help="Degree that was given to certify.")
 @about_data
 @as_json
 def command(certificate: str, data: str, degree: int, as_json: bool, **given: Any) -> None:

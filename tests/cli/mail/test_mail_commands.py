@@ -239,7 +239,7 @@ def test_reasons_in_other_letters_can_be_read(home, tmp_path):
         (["evaluate", "--spam", "a", "--index", "b"], "cannot be combined"),
         (["evaluate", "--without", "weather"], "the fields are subject"),
         (["evaluate", "--band", "0.5"], "--band is for --train near"),
-        (["evaluate", "--train", "near", "--band", "nan"], "must be a number over 0"),
+        (["evaluate", "--train", "near", "--band", "nan"], "--band: must be greater than 0, got nan"),
     ],
 )
 def test_an_error_is_one_line(home, arguments, reported, tmp_path, monkeypatch):

@@ -17,7 +17,7 @@ import click
 
 from ...reporting.text import fixed
 from ..console import Failure, failure
-from ..options import as_json
+from ..options import WholeNumber, as_json
 from .common import home, opened
 
 CODES = {"spam": 0, "ham": 1, "unsure": 2}
@@ -65,7 +65,7 @@ def with_code(error: Error) -> Error:
     "-e", "zero", is_flag=True, help="Exit with 0 for any verdict, for mail systems that take other codes as failures."
 )
 @click.option(
-    "--reasons", type=click.IntRange(0, 20), default=3, show_default=True, help="Number of reasons in the header of --filter."
+    "--reasons", type=WholeNumber(0, 20), default=3, show_default=True, help="Number of reasons in the header of --filter."
 )
 @home
 @as_json

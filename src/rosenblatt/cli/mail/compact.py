@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from ..options import as_json
+from ..options import WholeNumber, as_json
 from .common import home, opened
 
 
 @click.command("compact")
-@click.option("--keep", type=click.IntRange(0), default=0, show_default=True, help="Number of newest mails whose texts stay.")
+@click.option("--keep", type=WholeNumber(0), default=0, show_default=True, help="Number of newest mails whose texts stay.")
 @home
 @as_json
 def command(keep: int, home: str, as_json: bool) -> None:

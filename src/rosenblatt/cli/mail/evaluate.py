@@ -13,7 +13,7 @@ from ...mail.message.message import FIELDS, Message
 from ...mail.store.filter_state import Settings
 from ...reporting.text import count, fixed, percent, plural
 from ..console import Failure, bar, check_picture, check_writable, note, out, print_json
-from ..options import as_json, seed
+from ..options import Number, WholeNumber, as_json, seed
 from .common import Reading, Sides, Watch, home, opened, report_skipped, sides
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option(
     "--delay",
-    type=click.IntRange(0),
+    type=WholeNumber(0),
     default=0,
     show_default=True,
     help="Number of mails until the filter gets the label of one.",
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option(
     "--band",
-    type=click.FloatRange(0.0, min_open=True),
+    type=Number(0.0, min_open=True),
     metavar="SCORE",
     help="Distance from the threshold, for --train near.  [default: 0.5]",
 )
@@ -49,11 +49,9 @@ if TYPE_CHECKING:
     help="Ignore parts of the mails: subject, from, reply-to, to, received, other-headers (these six are all-headers), "
     "body, links, attachments.",
 )  # fmt: skip
+@click.option("--ham-weight", type=Number(0.01, 100.0), help="As for learn.  [default: that of the filter in --home, or 1]")
 @click.option(
-    "--ham-weight", type=click.FloatRange(0.01, 100.0), help="As for learn.  [default: that of the filter in --home, or 1]"
-)
-@click.option(
-    "--ham-loss", type=click.FloatRange(0.0, 0.5), metavar="SHARE",
+    "--ham-loss", type=Number(0.0, 0.5), metavar="SHARE",
     help="As for learn.  [default: that of the filter in --home, or 0.001]",
 )  # fmt: skip
 @click.option("--plot", metavar="FILE", help="Draw the learning curve: .svg, .png or .pdf.")
@@ -102,7 +100,7 @@ def run(
     if band is not None and train != "near":
         raise click.UsageError("--band is for --train near")
     if band is not None and not isfinite(band):
-        raise click.UsageError(f"--band must be a number over 0, got {band}")
+        raise click.UsageError(f"--band must be finite, got {band}")
     if plot is not None:
         check_picture(plot)
         check_writable(plot)

@@ -10,7 +10,7 @@ import click
 
 from ...reporting.text import byte_size, count, fixed, percent, short
 from ..console import note, out, print_fields, print_json
-from ..options import as_json
+from ..options import WholeNumber, as_json
 from .common import Reading, home, no_mail, opened
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @click.command("explain")
 @click.argument("path", metavar="[FILE]", default="-")
-@click.option("-n", "--features", type=click.IntRange(1), default=20, show_default=True, help="Number to show.")
+@click.option("-n", "--features", type=WholeNumber(1), default=20, show_default=True, help="Number to show.")
 @click.option("--single", is_flag=True, help="Show single features: words, pairs, letter sequences (~), header lines.")
 @home
 @as_json

@@ -10,7 +10,7 @@ import click
 
 from ...reporting.text import count, join_and, plural
 from ..console import bar, note, print_json
-from ..options import as_json
+from ..options import Number, as_json
 from .common import Reading, Sides, home, no_mail, opened, report_skipped, sides
 
 if TYPE_CHECKING:
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 @sides
 @home
 @click.option(
-    "--ham-weight", type=click.FloatRange(0.01, 100.0),
+    "--ham-weight", type=Number(0.01, 100.0),
     help="Cost of a lost ham relative to that of a passed spam.  [default: 1]",
 )  # fmt: skip
 @click.option(
-    "--ham-loss", type=click.FloatRange(0.0, 0.5), metavar="SHARE",
+    "--ham-loss", type=Number(0.0, 0.5), metavar="SHARE",
     help="The share of ham that may be called spam; sets the threshold.  [default: 0.001]",
 )  # fmt: skip
 @click.option(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..console import note
+from ..options import WholeNumber
 from .common import home, opened
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def _octal(_: click.Context, __: click.Parameter, value: str) -> int:
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
     "--port",
-    type=click.IntRange(0, 65535),
+    type=WholeNumber(0, 65535),
     default=7830,
     show_default=True,
     help="Port of the spamd protocol; 0: any free one.",
@@ -39,7 +40,7 @@ def _octal(_: click.Context, __: click.Parameter, value: str) -> int:
     help="Permissions of that socket: 660 includes its group, 666 all users.",
 )  # fmt: skip
 @click.option(
-    "--http-port", type=click.IntRange(0, 65535), default=7831, show_default=True, help="Port of the HTTP API; 0: any free one."
+    "--http-port", type=WholeNumber(0, 65535), default=7831, show_default=True, help="Port of the HTTP API; 0: any free one."
 )
 @click.option("--no-spamd", is_flag=True, help="No TCP port for the spamd protocol.")
 @click.option("--no-http", is_flag=True, help="No HTTP.")
@@ -52,11 +53,11 @@ def _octal(_: click.Context, __: click.Parameter, value: str) -> int:
     "--remote-spamd", is_flag=True, help="Allow the spamd protocol, which has no passwords, on addresses other than loopback."
 )
 @click.option(
-    "--max-size", type=click.IntRange(1), default=32, show_default=True, metavar="MB",
-    help="Size of the largest mail; at least four of them fit into memory.",
+    "--max-size", type=WholeNumber(1), default=32, show_default=True, metavar="MB",
+    help="Largest size of a mail. Up to four mails of this size are in memory at once.",
 )  # fmt: skip
 @click.option(
-    "--connections", type=click.IntRange(1), default=256, show_default=True, help="Connections at once, for spamd and for HTTP."
+    "--connections", type=WholeNumber(1), default=256, show_default=True, help="Connections at once, for spamd and for HTTP."
 )
 @click.option(
     "-v", "--verbose", is_flag=True, help="Print a line for each request on standard error, without contents of mails."

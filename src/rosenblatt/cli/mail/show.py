@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from ..options import as_json
+from ..options import WholeNumber, as_json
 from .common import home, opened
 
 
 @click.command("show")
 @click.option(
-    "-n", "--features", type=click.IntRange(0), default=20, show_default=True, help="Number of features of spam and of ham."
+    "-n", "--features", type=WholeNumber(0), default=20, show_default=True, help="Number of features of spam and of ham."
 )
 @home
 @as_json
