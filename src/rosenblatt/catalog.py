@@ -247,7 +247,7 @@ SHARED_OPTIONS = {
     "C": Option("float", "Cost of errors (soft margin), or limit of a step (passive-aggressive)."),
     "solver": Option(
         "choice",
-        "Solver of soft-margin (auto to dual-coordinates) or of nonlinear-mse (minimum to batch-mean).",
+        "The solver: one of the first four for soft-margin, one of the last four for nonlinear-mse.",
         ("auto", "newton", "interior-point", "dual-coordinates", "minimum", "online", "batch", "batch-mean"),
     ),
     "n_jobs": Option("int", "Number of threads."),

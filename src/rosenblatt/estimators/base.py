@@ -96,7 +96,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     fit_intercept: bool  # the one parameter that all estimators have
 
-    # --- parameters that some estimators lack: what they do without; estimators with the parameter return its value ----------
+    # Values of parameters that an estimator lacks. Estimators that have the parameter return it.
 
     @property
     def _class_weight(self) -> ClassWeight:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     type=WholeNumber(0),
     default=0,
     show_default=True,
-    help="Number of mails until the filter gets the label of one.",
+    help="Number of mails that arrive before the label of a mail is known.",
 )
 @click.option(
     "--train", type=click.Choice(["everything", "errors", "near"]), default="everything", show_default=True,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ...mail.server.server import Addresses
 
 
-MIN_LARGE_MAILS = 4  # mails of the largest size that fit into memory
+MIN_LARGE_MAILS = 4  # mails of the largest size that the server holds in memory at once, at least
 
 
 def _octal(_: click.Context, __: click.Parameter, value: str) -> int:
@@ -54,7 +54,7 @@ def _octal(_: click.Context, __: click.Parameter, value: str) -> int:
 )
 @click.option(
     "--max-size", type=WholeNumber(1), default=32, show_default=True, metavar="MB",
-    help="Largest size of a mail. Up to four mails of this size are in memory at once.",
+    help="Largest size of a mail. All mails in memory take up to four times this, or 256 MB if that is more.",
 )  # fmt: skip
 @click.option(
     "--connections", type=WholeNumber(1), default=256, show_default=True, help="Connections at once, for spamd and for HTTP."
