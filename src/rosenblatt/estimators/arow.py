@@ -14,9 +14,8 @@ from ..losses import SQUARED_HINGE, Objective
 from ..online.rules.arow import arow_rule
 from ..online.run import OutOfRangeError, RunConfig
 from ..online.second_order import GaussianWeights, SecondOrderResult, fit_second_order, initial_gaussian
-from ..online.stopping import Stop
+from ..online.stopping import Stop, chunk_stop
 from ..progress import current_callback
-from ..reporting.text import plural
 from ..validation import check_choice, check_flag, check_integer, check_number
 from .base import KnownClasses, LinearClassifier, RandomState, SolutionPath, Way, check_n_jobs_and_verbose, seed_of
 from .online import JointOrOvr
@@ -227,17 +226,10 @@ class AROW(LinearClassifier):
         weights = self._initial(problem, data.classes) if first else self._gaussian.extended(data.classes, self.classes_, joint)
         if len(weights.counts) != (1 if joint else len(weights.bias)):
             raise ValueError(f"multiclass={self.multiclass!r} cannot change between calls of partial_fit")
-        if len(data.classes) < 2:
-            stop = Stop("chunk", "only one class has been seen so far")
-        elif problem.n_visited == 0:
-            stop = Stop("chunk", "all rows of the chunk have weight 0")
-        else:
-            made, weights = (
-                int(weights.counts.sum()),
-                self._fit_second_order(problem, weights, self._config("cyclic", 1)).weights,
-            )
-            made = int(weights.counts.sum()) - made
-            stop = Stop("chunk", f"read the chunk: {plural(problem.n_visited, 'row')}, {plural(made, 'update')}")
+        updates = int(weights.counts.sum())
+        if len(data.classes) >= 2 and problem.n_visited:
+            weights = self._fit_second_order(problem, weights, self._config("cyclic", 1)).weights
+        stop = chunk_stop(len(data.classes), problem.n_visited, int(weights.counts.sum()) - updates)
         self._classes_fixed = data.fixed
         self._set(weights, data.classes, stop, 1)
         return self

@@ -15,7 +15,7 @@ from ..kernels.linear.schemes import Rest
 from ..least_squares.linear import LeastSquaresSolution, SquaresOutOfRangeError, checked, from_triangle, least_squares
 from ..least_squares.moments import triangle, triangle_of
 from ..losses import LINEAR_MSE, Objective
-from ..online.stopping import Stop
+from ..online.stopping import chunk_stop
 from ..parallel import one_blas_thread
 from ..progress import current_callback
 from ..reporting.text import byte_size, count, plural
@@ -238,9 +238,8 @@ class LinearMSE(LinearClassifier):
     def _solved(self, R: FloatArray, problem: Problem, rows: int) -> LeastSquaresSolution:
         d, k = problem.n_features, R.shape[1] - 1 - problem.n_features
         if k < 2 or not R[0, 0]:
-            why = "only one class has been seen so far" if k < 2 else "all rows so far have weight 0"
             heads = 1 if k <= 2 else k
-            return LeastSquaresSolution(np.zeros((heads, d)), np.zeros(heads), 1.0, 0, "none", Stop("chunk", why))
+            return LeastSquaresSolution(np.zeros((heads, d)), np.zeros(heads), 1.0, 0, "none", chunk_stop(k, 0))
         R = np.delete(R, d + 1, axis=1) if k == 2 else R
         return checked(from_triangle(R, d, problem.x0, float(self.alpha), rows))
 

@@ -22,10 +22,9 @@ from ..online.history import History, Init, history_of_fit, initial_state
 from ..online.readings import Vote
 from ..online.run import OutOfRangeError, Rule, RunConfig, RunResult, reads_norms
 from ..online.solver import solve, visited_every_row
-from ..online.stopping import Stop
+from ..online.stopping import Stop, chunk_stop
 from ..online.update_log import UpdateLog
 from ..progress import current_callback
-from ..reporting.text import plural
 from ..validation import check_choice, check_flag, check_integer, check_number
 from .base import (
     FLOATS,
@@ -254,15 +253,13 @@ class OnlineClassifier(LinearClassifier):
         problem = data.problem(self._multiclass, self._x0)
         if before is None:
             before = self._empty_run(problem, data.classes)
+        run = before
         if len(data.classes) < 2:
             run = before.skip(problem.n_visited)
-            stop = Stop("chunk", "only one class has been seen so far")
-        elif problem.n_visited == 0:
-            run, stop = before, Stop("chunk", "all rows of the chunk have weight 0")
-        else:
-            run, result = before.learn(problem, self._rule(problem), self._config(problem, True), data.classes, self.keep)
-            made = int(result.state.counts.sum() - before.state.counts.sum())
-            stop = Stop("chunk", f"read the chunk: {plural(problem.n_visited, 'row')}, {plural(made, 'update')}")
+        elif problem.n_visited:
+            run, _ = before.learn(problem, self._rule(problem), self._config(problem, True), data.classes, self.keep)
+        made = int(run.state.counts.sum() - before.state.counts.sum())
+        stop = chunk_stop(len(data.classes), problem.n_visited, made)
         self._classes_fixed = data.fixed
         self._set(run, stop, 1)
         self._forget_proofs()

@@ -172,6 +172,15 @@ def pass_limit(passes: int, last_updates: int) -> Stop:
     return Stop("passes", sentence, limit=passes, last_updates=last_updates)
 
 
+def chunk_stop(classes: int, rows: int, updates: int = 0) -> Stop:
+    """The stop of `partial_fit`, by the number of classes so far, and of the chunk's rows of nonzero weight and its updates."""
+    if classes < 2:
+        return Stop("chunk", "only one class has been seen so far")
+    if rows == 0:
+        return Stop("chunk", "all rows of the chunk have weight 0")
+    return Stop("chunk", f"read the chunk: {plural(rows, 'row')}, {plural(updates, 'update')}")
+
+
 # --- a step of length zero -----------------------------------------------------------------------------------------------
 
 
