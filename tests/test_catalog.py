@@ -7,6 +7,7 @@ import importlib
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
+from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
@@ -29,6 +30,7 @@ from rosenblatt.estimators.base import LinearClassifier
 from rosenblatt.estimators.online import OnlineClassifier
 from rosenblatt.kernels.linear.rules import threshold
 from rosenblatt.losses import Objective
+from rosenblatt.online.history import Init
 from rosenblatt.studio.menu import knobs_of, parameter_type
 from rosenblatt.training.stream import refusal
 
@@ -176,6 +178,30 @@ def test_the_choices_on_the_page_are_those_of_the_class(name: str) -> None:
             annotation = parameter_type(algorithm.estimator, knob.name)
             assert get_origin(annotation) is Literal
             assert [word for word, _ in knob.choices] == list(get_args(annotation))
+
+
+def words_of(annotation: Any) -> list[str]:
+    """The words that a parameter of this type accepts; "none" is None."""
+    if get_origin(annotation) is Literal:
+        return [str(word) for word in get_args(annotation)]
+    if annotation is NoneType:
+        return ["none"]
+    return [word for each in get_args(annotation) for word in words_of(each)]
+
+
+@pytest.mark.parametrize("name", [name for name, option in command_line_options().items() if option.words])
+def test_the_words_of_an_option_are_those_of_the_classes_that_have_the_parameter(name: str) -> None:
+    option = command_line_options()[name]
+    classes = [entry.load(each) for each, entry in ESTIMATORS.items()]
+    types = [parameter_type(each, name) for each in classes if name in inspect.signature(each).parameters]
+    assert types
+    if name == "init":  # or an array, whose type only type checkers import there
+        types = [Init]
+    assert Any not in types
+    accepted = [words_of(each) for each in types]
+    for words in accepted:
+        assert [word for word in words if word != "none"] == [word for word in option.words if word in words and word != "none"]
+    assert set(option.words) <= {word for words in accepted for word in words}
 
 
 def test_every_parameter_that_a_file_can_set_is_an_option() -> None:

@@ -15,7 +15,7 @@ from ..data.problem import Problem, as_heads, zero_state
 from ..kernels.linear.schemes import State
 from ..least_squares.nonlinear import NonlinearOutOfRangeError, evaluate, minimize_nonlinear, total_sqnorm
 from ..losses import LOGISTIC_MSE, NONLINEAR_MSE, Objective
-from ..online.rules.nonlinear_mse import ACTIVATIONS, MAX_CURVATURE, MAX_STEP, NonlinearMSERule, nonlinear_mse_rule
+from ..online.rules.nonlinear_mse import MAX_CURVATURE, MAX_STEP, Activation, NonlinearMSERule, nonlinear_mse_rule
 from ..online.run import OutOfRangeError, RunConfig, RunResult, Step
 from ..validation import ParameterError, check_choice, check_integer, check_number
 from .base import RandomState, SolutionPath, StopWarning, StreamingObstacle, Way
@@ -134,7 +134,7 @@ class NonlinearMSE(OnlineClassifier):
     def __init__(
         self,
         *,
-        activation: Literal["tanh", "logistic"] = "tanh",
+        activation: Activation = "tanh",
         solver: Solver = "minimum",
         step: Step | Literal["auto"] = "auto",
         tol: float = 1e-6,
@@ -250,7 +250,7 @@ class NonlinearMSE(OnlineClassifier):
         return isinstance(self.step, str) or self.solver == "minimum"
 
     def _check_own_parameters(self) -> None:
-        check_choice("activation", self.activation, ACTIVATIONS)
+        check_choice("activation", self.activation, get_args(Activation))
         check_choice("solver", self.solver, get_args(Solver))
         check_choice("order", self.order, get_args(Order))
         check_number("tol", self.tol)

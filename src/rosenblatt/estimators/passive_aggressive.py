@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, get_args
 
 from ..data.problem import Problem
-from ..online.rules.passive_aggressive import VARIANTS, PassiveAggressiveRule, passive_aggressive_rule
+from ..online.rules.passive_aggressive import PassiveAggressiveRule, Variant, passive_aggressive_rule
 from ..validation import check_choice, check_integer, check_number
 from .base import RandomState
 from .online import JointOrOvr, Keep, OnlineClassifier, Order, VoteCount
@@ -100,7 +100,7 @@ class PassiveAggressive(OnlineClassifier):
         self,
         *,
         C: float = 1.0,
-        variant: Literal["PA", "PA-I", "PA-II"] = "PA-I",
+        variant: Variant = "PA-I",
         keep: Keep = "average",
         order: Order = "permuted",
         max_iter: int | Literal["auto"] | None = "auto",
@@ -145,7 +145,7 @@ class PassiveAggressive(OnlineClassifier):
 
     def _check_own_parameters(self) -> None:
         check_number("C", self.C, maximum=float("inf"))
-        check_choice("variant", self.variant, VARIANTS)
+        check_choice("variant", self.variant, get_args(Variant))
         if self.max_updates is not None:
             check_integer("max_updates", self.max_updates)
         check_choice("order", self.order, get_args(Order))

@@ -21,7 +21,7 @@ from ..reporting.text import plural, short
 from ..svm.crammer_singer import lead_over_rivals, solve_crammer_singer
 from ..svm.hard_margin import hard_margin, prefer_hard_margin
 from ..svm.problem import BinarySVM, Head, Solution, SolverLimits, heads
-from ..svm.solver_choice import SOLVERS, solve_binary_svm
+from ..svm.solver_choice import Solver, solve_binary_svm
 from ..validation import check_choice, check_flag, check_integer, check_number
 from .base import RandomState, SolutionPath, StopWarning, TrainingSet, check_n_jobs_and_verbose, seed_of
 from .row_weights import ClassWeight, check_every_class_has_weight
@@ -173,7 +173,7 @@ class SoftMargin(MarginClassifier):
         intercept_scaling: float = 1.0,
         tol: float = 1e-3,
         max_iter: int | Literal["auto"] = "auto",
-        solver: Literal["auto", "newton", "interior-point", "dual-coordinates"] = "auto",
+        solver: Solver = "auto",
         class_weight: ClassWeight = None,
         warm_start: bool = False,
         random_state: RandomState = None,
@@ -361,7 +361,7 @@ class SoftMargin(MarginClassifier):
         check_choice("multiclass", self.multiclass, get_args(Multiclass))
         check_flag("fit_intercept", self.fit_intercept)
         check_flag("penalize_intercept", self.penalize_intercept)
-        check_choice("solver", self.solver, ("auto", *SOLVERS))
+        check_choice("solver", self.solver, get_args(Solver))
         check_number("intercept_scaling", self.intercept_scaling)
         check_number("tol", self.tol)
         if isinstance(self.max_iter, str):

@@ -11,6 +11,7 @@ coordinates as there are rows: an SVM depends only on the inner products of its 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from .newton import newton
 from .problem import BinarySVM, Solution, SolverLimits
 from .row_blocks import MIN_SAMPLED_ROWS
 
-SOLVERS = ("newton", "interior-point", "dual-coordinates")
+Solver: TypeAlias = Literal["auto", "newton", "interior-point", "dual-coordinates"]
 # Up to this width the Gram matrix is cheaper than the passes that it saves.
 MAX_DENSE_COLUMNS = 500
 MAX_SPARSE_COLUMNS = 1000

@@ -14,11 +14,11 @@ Reference  B. Widrow and M. Lehr, Proc. IEEE 78 (1990), section on the sigmoid A
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from ...kernels.linear.rules import loss, step
 
-ACTIVATIONS = ("tanh", "logistic")
+Activation: TypeAlias = Literal["tanh", "logistic"]
 # The largest tau of a row of weight 1, at s = 1/3: H D 4/27.
 MAX_STEP = {"tanh": 32 / 27, "logistic": 4 / 27}
 # The largest second derivative of 1/2 (1 - h(m))^2, rounded up: at s = (9 + sqrt(33))/24 it is s (1 - s)^2 (3 s - 1) times
@@ -35,7 +35,7 @@ class NonlinearMSERule(NamedTuple):
     slope: float  # D
 
 
-def nonlinear_mse_rule(activation: str) -> NonlinearMSERule:
+def nonlinear_mse_rule(activation: Activation) -> NonlinearMSERule:
     """The rule of an activation, "tanh" or "logistic"."""
     return NonlinearMSERule(math.inf, 2.0, 2.0, 4.0) if activation == "tanh" else NonlinearMSERule(math.inf, 1.0, 1.0, 1.0)
 

@@ -13,14 +13,14 @@ Reference  K. Crammer, O. Dekel, J. Keshet, S. Shalev-Shwartz, Y. Singer, JMLR 7
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ...kernels.linear.rules import step
 
 # tau = min(cap, l / (|x|^2 + slack)): each variant is a cap and a slack.
-VARIANTS = ("PA", "PA-I", "PA-II")
+Variant: TypeAlias = Literal["PA", "PA-I", "PA-II"]
 
 
 class PassiveAggressiveRule(NamedTuple):
@@ -32,7 +32,7 @@ class PassiveAggressiveRule(NamedTuple):
     soft: bool
 
 
-def passive_aggressive_rule(variant: str, C: float) -> PassiveAggressiveRule:
+def passive_aggressive_rule(variant: Variant, C: float) -> PassiveAggressiveRule:
     """The rule of a variant."""
     cap = C if variant == "PA-I" else float("inf")
     slack = 1.0 / (2.0 * C) if variant == "PA-II" else 0.0
