@@ -32,7 +32,8 @@ def test_accepted_values() -> None:
 @pytest.mark.parametrize(
     ("check", "kind", "requirement", "text"),
     [
-        (lambda: check_choice("p", "x", ("a",), "or None"), ParameterError, "'a', or None", "got 'x'"),
+        (lambda: check_choice("p", "x", ("a",), "None"), ParameterError, "'a' or None", "got 'x'"),
+        (lambda: check_choice("p", "x", ("a", "b"), "1", "None"), ParameterError, "'a', 'b', 1 or None", "got 'x'"),
         (lambda: check_choice("p", 1, ("a", "b")), ParameterError, "one of 'a', 'b'", "got 1"),
         (lambda: check_number("p", "1"), ParameterTypeError, "a number", "got '1'"),
         (lambda: check_number("p", 0.0), ParameterError, "greater than 0 and finite", "got 0.0"),

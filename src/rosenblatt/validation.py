@@ -57,12 +57,21 @@ class ParameterTypeError(ParameterProblem, TypeError):
     """A parameter with a value of a wrong type."""
 
 
-def check_choice(name: str, value: object, options: Iterable[str], also: str = "") -> str:
-    """Check that `value` is one of the options; `also` names other values that the caller accepts, for the message."""
+def check_choice(name: str, value: object, options: Iterable[str], *also: str) -> str:
+    """Check that `value` is one of the options. `also` names other values that the caller accepts, for the message.
+
+    >>> check_choice("max_iter", "x", ("auto",), "a whole number", "None")
+    Traceback (most recent call last):
+    rosenblatt.validation.ParameterError: max_iter must be 'auto', a whole number or None, got 'x'
+    """
     allowed = tuple(options)
     if not isinstance(value, str) or value not in allowed:
-        words = f"{'' if len(allowed) == 1 else 'one of '}{', '.join(map(repr, allowed))}"
-        raise ParameterError(name, f"{words}{also and f', {also}'}", value)
+        words = ", ".join(map(repr, allowed))
+        if also:
+            words = f"{', '.join([words, *also[:-1]])} or {also[-1]}"
+        elif len(allowed) > 1:
+            words = f"one of {words}"
+        raise ParameterError(name, words, value)
     return value
 
 

@@ -201,7 +201,7 @@ def test_nan_and_infinity_are_refused_and_leave_no_trace(container, options, val
         ({"r": 10**5000}, ValueError, "r must be at most"),
         ({"max_iter": 0}, ValueError, "max_iter must be at least 1, got 0"),
         ({"max_iter": None}, TypeError, "max_iter must be a whole number, got None"),
-        ({"max_iter": "many"}, ValueError, "max_iter must be 'auto', a whole number, got 'many'"),
+        ({"max_iter": "many"}, ValueError, "max_iter must be 'auto' or a whole number, got 'many'"),
         ({"order": "mistakes"}, ValueError, "order must be one of 'cyclic', 'permuted', 'random', got 'mistakes'"),
         ({"multiclass": "ovo"}, ValueError, "multiclass must be one of 'joint', 'ovr', got 'ovo'"),
         ({"intercept_scaling": -1}, ValueError, "intercept_scaling must be greater than 0"),

@@ -27,7 +27,7 @@ import rosenblatt as rb
         ({"multiclass": "all"}, "multiclass must be one of 'ovr', 'ovo', 'crammer_singer', got 'all'"),
         ({"solver": "newton"}, "solver='newton' does not solve loss='hinge'"),
         ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
-        ({"max_iter": "many"}, "max_iter must be 'auto', or a whole number, got 'many'"),
+        ({"max_iter": "many"}, "max_iter must be 'auto' or a whole number, got 'many'"),
         ({"intercept_scaling": 0.0}, "intercept_scaling must be greater than 0"),
         ({"C": np.inf, "penalize_intercept": True}, "C=inf is the hard margin"),
         ({"multiclass": "crammer_singer", "loss": "squared_hinge"}, "needs loss='hinge', got loss='squared_hinge'"),

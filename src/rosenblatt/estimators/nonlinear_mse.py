@@ -255,7 +255,7 @@ class NonlinearMSE(OnlineClassifier):
         check_choice("order", self.order, get_args(Order))
         check_number("tol", self.tol)
         if isinstance(self.step, str):
-            check_choice("step", self.step, ("auto",), "a number greater than 0 or a callable")
+            check_choice("step", self.step, ("auto",), "a number greater than 0", "a callable")
         elif not callable(self.step):
             check_number("step", self.step)
         if self.max_iter is None:

@@ -284,7 +284,7 @@ class OnlineClassifier(LinearClassifier):
         for name in ("fit_intercept", "warm_start", "log"):
             check_flag(name, getattr(self, name))
         if isinstance(self.max_iter, str):
-            check_choice("max_iter", self.max_iter, ("auto",), "a whole number or None")
+            check_choice("max_iter", self.max_iter, ("auto",), "a whole number", "None")
         elif self.max_iter is not None:
             check_integer("max_iter", self.max_iter)
         check_n_jobs_and_verbose(self.n_jobs, self.verbose)

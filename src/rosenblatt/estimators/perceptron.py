@@ -295,13 +295,13 @@ class Perceptron(OnlineClassifier):
         check_choice("update", self.update, get_args(Update))
         check_choice("order", self.order, get_args(Order))
         if isinstance(self.margin, str):
-            check_choice("margin", self.margin, ("auto",), "or a number of at least 0")
+            check_choice("margin", self.margin, ("auto",), "a number of at least 0")
         else:
             check_number("margin", self.margin, or_equal=True)
         if not callable(self.step):
             check_number("step", self.step)
         if isinstance(self.init, str):
-            check_choice("init", self.init, ("zeros", "sum"), "or an array")
+            check_choice("init", self.init, ("zeros", "sum"), "an array")
         if self.max_updates is not None:
             check_integer("max_updates", self.max_updates)
         if self.w_max is not None:

@@ -62,7 +62,7 @@ def weights_of_classes(class_weight: ClassWeight, classes: Array, counts: IntArr
 
 def _checked_class_weight(class_weight: ClassWeight) -> Literal["balanced"] | dict[Any, float]:
     if isinstance(class_weight, str):
-        check_choice("class_weight", class_weight, ("balanced",), "None or a dict of class to weight")
+        check_choice("class_weight", class_weight, ("balanced",), "a dict of class to weight", "None")
     elif not isinstance(class_weight, dict):
         raise ParameterTypeError("class_weight", "None, 'balanced' or a dict of class to weight", class_weight)
     return class_weight

@@ -365,7 +365,7 @@ class SoftMargin(MarginClassifier):
         check_number("intercept_scaling", self.intercept_scaling)
         check_number("tol", self.tol)
         if isinstance(self.max_iter, str):
-            check_choice("max_iter", self.max_iter, ("auto",), "or a whole number")
+            check_choice("max_iter", self.max_iter, ("auto",), "a whole number")
         else:
             check_integer("max_iter", self.max_iter)
         check_flag("warm_start", self.warm_start)

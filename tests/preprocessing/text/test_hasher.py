@@ -173,7 +173,7 @@ def test_a_bare_string_is_refused_with_the_same_words(method):
         ({"analyzer": "line"}, ["a"], ValueError, "line is not a valid tokenization scheme/analyzer"),
         ({"n_features": 0}, ["a"], ValueError, "n_features must be at least 1, got 0"),
         ({"n_features": 2**31}, ["a"], ValueError, "n_features must be at most 2147483647, got 2147483648"),
-        ({"norm": "max"}, ["a"], ValueError, "norm must be one of 'l1', 'l2', or None, got 'max'"),
+        ({"norm": "max"}, ["a"], ValueError, "norm must be 'l1', 'l2' or None, got 'max'"),
         ({"names": -1}, ["a"], ValueError, "names must be at least 0, got -1"),
         (
             {"dtype": np.uint8},

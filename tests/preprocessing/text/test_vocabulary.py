@@ -89,7 +89,7 @@ def test_of_more_words_those_in_the_most_texts_are_kept():
         ({"min_count": 2}, ["ab"], ValueError, "no word is in min_count=2 texts; the most frequent word is in 1"),
         ({"max_words": 0}, ["ab"], ValueError, "max_words must be at least 1, got 0"),
         ({"analyzer": "line"}, ["ab"], ValueError, "analyzer must be one of"),
-        ({"norm": "max"}, ["ab"], ValueError, "norm must be one of"),
+        ({"norm": "max"}, ["ab"], ValueError, "norm must be 'l1', 'l2' or None"),
         ({"ngram_range": (0, 1)}, ["ab"], ValueError, r"ngram_range must be .* got \(0, 1\)"),
     ],
 )

@@ -271,7 +271,7 @@ class TextHasher(HashingVectorizer):
         if self.alternate_sign and np.dtype(self.dtype).kind == "u":
             raise ParameterError("dtype", "signed if alternate_sign=True", self.dtype)
         if self.norm is not None:
-            check_choice("norm", self.norm, ("l1", "l2"), also="or None")
+            check_choice("norm", self.norm, ("l1", "l2"), "None")
         self._validate_ngram_range()
 
     def _blocks(self, X: Iterable[Document]) -> Iterator[tuple[Array, Array, Array]]:

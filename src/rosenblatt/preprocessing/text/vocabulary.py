@@ -274,7 +274,7 @@ class Vocabulary(TransformerMixin, BaseEstimator):
     def _cutter(self) -> GramCutter:
         check_choice("analyzer", self.analyzer, ANALYZERS)
         if self.norm is not None:
-            check_choice("norm", self.norm, ("l1", "l2"), also="or None")
+            check_choice("norm", self.norm, ("l1", "l2"), "None")
         low, high = self.ngram_range
         if not 1 <= low <= high:
             raise ParameterError("ngram_range", "two ascending integers of at least 1", self.ngram_range)
