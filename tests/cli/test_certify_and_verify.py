@@ -19,7 +19,8 @@ def test_certificates_go_to_a_file_and_back(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     other = tmp_path / "other.svm"
     other.write_text(data.read_text().replace(" 1:", " 1:9e-9 2:1\n1 1:", 1))
-    assert "is not a valid certificate" in rosenblatt("verify", data, cert).err
+    unread = "iris.svm: not a valid certificate: it is not JSON or is truncated (were"
+    assert unread in rosenblatt("verify", data, cert).err
     assert "(were the arguments swapped?)" in rosenblatt("verify", data, cert).err
     assert "swapped" not in rosenblatt("verify", data, other).err
     rejected = rosenblatt("verify", cert, other, "--json")

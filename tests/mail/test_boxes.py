@@ -86,7 +86,7 @@ def test_what_is_no_file_is_not_opened(tmp_path):
     assert reasons["socket"] == "is a socket, not a file"
     assert reasons["device"] == "is a device, not a file"
     assert reasons["nothing"] == "is empty"
-    assert reasons["gone"] == reasons["no"] == "no such file or folder"
+    assert reasons["gone"] == reasons["no"] == "file or folder not found"
     assert "round" in reasons
     assert len(found.skipped) == 8
 
@@ -149,7 +149,7 @@ def test_of_a_folder_only_mails_are_read(tmp_path):
     found = mails([tmp_path])
     assert [mail.raw for mail in found] == list(raws.values())[:-1]
     reasons = {os.path.basename(source): reason for source, reason in found.skipped}
-    assert reasons == dict.fromkeys(others, "is not a mail") | {"x6.TXT": "is empty"}
+    assert reasons == dict.fromkeys(others, "not a mail") | {"x6.TXT": "is empty"}
     found = mails([tmp_path / name for name in others])
     assert [mail.raw for mail in found] == list(others.values())  # an explicitly named file is read
     assert found.skipped == []
@@ -182,7 +182,7 @@ def test_a_file_may_vanish_change_or_be_forbidden(tmp_path, monkeypatch):
     found = mails([tmp_path])
     assert [mail.raw for mail in found] == [b"Subject: d"]
     assert [reason for _, reason in found.skipped] == [
-        "no such file or folder", "is no longer a file", "cannot be read: permission is denied",
+        "file or folder not found", "is no longer a file", "cannot be read: permission is denied",
     ]  # fmt: skip
 
 

@@ -131,7 +131,7 @@ def load_certificate(path: str | os.PathLike[str]) -> Certificate:
         _require(raw is not None, f"it has more than {MAX_BYTES >> 20} MB")
         return parse_certificate(raw or b"")
     except ValueError as error:
-        raise ValueError(f"{path.name} is not a valid certificate: {error}") from None
+        raise ValueError(f"{path.name}: not a valid certificate: {error}") from None
 
 
 def require_certificate(certificate: object) -> None:

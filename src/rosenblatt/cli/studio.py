@@ -102,7 +102,7 @@ def check_exists(data: str) -> None:
 
         parse_example(data)
     elif data != "-" and not os.path.exists(data):
-        raise Failure(f"{data}: no such file")
+        raise Failure(f"{data}: file not found")
 
 
 def _table(data: str | None, options: Options) -> dict[str, Any] | None:

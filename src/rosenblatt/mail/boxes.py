@@ -82,7 +82,7 @@ class Mails:
 
     >>> found = mails(["no/such/folder"])
     >>> list(found), found.skipped
-    ([], [('no/such/folder', 'no such file or folder')])
+    ([], [('no/such/folder', 'file or folder not found')])
     """
 
     def __init__(self, paths: Iterable[str | Path], max_bytes: int = MAX_MAIL_BYTES, only_mails: bool = False) -> None:
@@ -149,7 +149,7 @@ class Mails:
                     _first(stream, before)
                     yield from _numbered(source, _split(stream, self.max_bytes))
                 elif not named and not _is_mail(source, head):
-                    self._skip(source, "is not a mail")
+                    self._skip(source, "not a mail")
                 else:
                     yield Mail(source, _first(stream, self.max_bytes))
             except (DataError, OSError) as error:
@@ -306,7 +306,7 @@ def printable(path: str) -> str:
 
 def _reason(error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
-        return "no such file or folder"
+        return "file or folder not found"
     if isinstance(error, PermissionError):
         return "cannot be read: permission is denied"
     if isinstance(error, DataError):
