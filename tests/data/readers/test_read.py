@@ -13,9 +13,9 @@ import sys
 import numpy as np
 import pytest
 
-from rosenblatt.data.readers import Options
+from rosenblatt.data.readers import FORMATS, Options
 from rosenblatt.data.readers.layout import looks_like_labels
-from rosenblatt.data.readers.read import chunks, digest, format_of, open_source, read
+from rosenblatt.data.readers.read import _readers, chunks, digest, format_of, open_source, read
 from rosenblatt.data.readers.sources import Source
 from rosenblatt.data.table import DataError
 
@@ -57,6 +57,11 @@ def test_formats_by_name_and_by_first_line(tmp_path, name, ending):
         assert read(source).n_rows == 2
         assert digest(source) == hashlib.sha256(path.read_bytes()).hexdigest()
     assert sum(part.n_rows for part in chunks(path, Options(), 5)) == 2
+
+
+def test_every_format_has_readers():
+    for name in FORMATS:
+        assert all(callable(each) for each in _readers(name))
 
 
 def test_given_options_win_over_detection(tmp_path):

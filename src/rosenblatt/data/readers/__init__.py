@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-FORMATS = ("svmlight", "csv", "tsv", "jsonl", "parquet", "arrow", "npz", "idx")
+# The formats and their extensions. A CSV file has any other extension, or none; `read.py` then looks at its first bytes.
+FORMATS = {
+    "svmlight": ("svm", "svmlight", "libsvm"),
+    "csv": (),
+    "tsv": ("tsv", "tab"),
+    "jsonl": ("json", "jsonl", "ndjson"),
+    "parquet": ("parquet", "pq"),
+    "arrow": ("arrow", "feather", "ipc"),
+    "npz": ("npz",),
+    "idx": ("idx",),
+}
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,7 @@ from . import FORMATS, Options
 from .sources import COMPRESSED, Source, extension_of
 from .window import WIDE_BOMS
 
-EXTENSIONS = {
-    "svm": "svmlight", "svmlight": "svmlight", "libsvm": "svmlight", "tsv": "tsv", "tab": "tsv",
-    "json": "jsonl", "jsonl": "jsonl", "ndjson": "jsonl", "parquet": "parquet", "pq": "parquet",
-    "arrow": "arrow", "feather": "arrow", "ipc": "arrow", "npz": "npz", "idx": "idx",
-}  # fmt: skip
+EXTENSIONS = {extension: kind for kind, extensions in FORMATS.items() for extension in extensions}
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "npz"}
 EXAMPLE_PREFIX = "example:"
 SNIFFED_BYTES = 1 << 16
@@ -106,9 +102,11 @@ def _readers(kind: str) -> tuple[Reader, ChunkReader]:
         from .idx import idx_chunks, read_idx
 
         return read_idx, idx_chunks
-    from .arrow import arrow_chunks, read_arrow
+    if kind in ("parquet", "arrow"):
+        from .arrow import arrow_chunks, read_arrow
 
-    return partial(read_arrow, kind=kind), partial(arrow_chunks, kind=kind)
+        return partial(read_arrow, kind=kind), partial(arrow_chunks, kind=kind)
+    raise AssertionError(f"no reader for format {kind}")
 
 
 def format_of(source: Source, options: Options) -> str:
