@@ -51,7 +51,7 @@ def measure(repeats: int) -> Iterator[dict[str, Any]]:
 
 
 def _mail(folder: Path, repeats: int) -> Iterator[dict[str, Any]]:
-    """A filter of its own for every turn, taught the whole corpus; then one mail is classified and taken back."""
+    """A filter of its own for every turn, taught the whole corpus; then one mail is classified and unlearned."""
     corpus = workloads.DATA / "mail" / "spamassassin"
     if not corpus.is_dir():
         yield {"work": f"mail: skipped, there is no mail/spamassassin in {workloads.DATA}", "seconds": nan, "required": None}

@@ -168,7 +168,7 @@ def test_headers_of_senders_count(name):
 
 @given(st.from_regex(rb"(?i)(x-)?(spam|rspamd|virus|gm-|status|arc-|date|from|foo){1,2}", fullmatch=True))
 def test_what_features_leave_out_does_not_count(name):
-    """Else the copy in a mailbox could neither be known again nor taken back."""
+    """Else the copy in a mailbox could neither be recognized nor unlearned."""
     bare, added = b"Subject: x\n\nHi\n", name + b": one\nSubject: x\n\nHi\n"
     if parse(added) == parse(bare):
         assert digest(added) == digest(bare)

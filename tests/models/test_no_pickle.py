@@ -17,7 +17,7 @@ FORBIDDEN = ("pickle", "marshal", "shelve", "joblib", "eval(", "exec(", "allow_p
 
 
 def test_the_sources_of_models_do_without():
-    for path in Path(models.__file__).parent.glob("*.py"):
+    for path in Path(models.__file__).parent.rglob("*.py"):
         text = path.read_text()
         assert [word for word in FORBIDDEN if word in text] == [], path
 

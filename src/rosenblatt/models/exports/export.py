@@ -118,7 +118,7 @@ class ExportError(ValueError):
     """
 
     def __init__(self, problem: str, advice: str | None = None, option: str | None = None) -> None:
-        super().__init__(problem, advice, option)  # all of them, so that the error can be pickled
+        super().__init__(problem, advice, option)  # all of them, which a copy of the error needs
         self.problem, self.advice, self.option = problem, advice, option
 
     def __str__(self) -> str:
