@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..catalog import ALGORITHMS
+from ..data.readers import is_example
 from .console import USE_INSTEAD, Failure, check_writable, has_option, note
 from .options import AlgorithmName, WholeNumber, about_data, options_of
 
@@ -97,7 +98,7 @@ def _export(path: str, data: str | None, options: Options, state: dict[str, Any]
 
 def check_exists(data: str) -> None:
     """Raise for missing data before everything is loaded, which takes seconds."""
-    if data.startswith("example:"):
+    if is_example(data):
         from ..data.readers.examples import parse_example
 
         parse_example(data)

@@ -15,6 +15,7 @@ import click
 
 from .. import __version__
 from ..catalog import ALGORITHMS
+from ..data.readers import data_name, is_example
 from .console import Failure, bar, check_picture, check_writable, print_fields, print_json
 from .options import (
     AlgorithmName,
@@ -173,7 +174,7 @@ def _model_path(data: str, output: str | None) -> str:
     """The given path, or a file in the current folder that is named after the data."""
     if output is not None:
         return output
-    name = data.removeprefix("example:").split("?")[0] if data.startswith("example:") else Path(data).name
+    name = data_name(data).split("?")[0] if is_example(data) else data_name(data)
     for extension in COMPRESSED_EXTENSIONS:
         name = name.removesuffix(extension)
     stem = "model" if data == "-" else name.rsplit(".", 1)[0] if name.count(".") else name
@@ -252,7 +253,7 @@ def _story(outcome: Outcome, command: str = "") -> Story:
         rows = {"X": outcome.sample[0], "y": outcome.sample[1]}
         notes.append(f"The figures show {count(len(outcome.sample[1]))} of the {count(outcome.rows)} streamed rows.")
     return Story(
-        title=Path(outcome.request.data.removeprefix("example:")).name,
+        title=data_name(outcome.request.data),
         estimator=outcome.estimator,
         summary=list_facts(outcome),
         feature_names=outcome.recipe.feature_names,

@@ -12,9 +12,9 @@ import numpy as np
 
 from ..array_types import Array, FloatArray, IntArray, Matrix
 from ..data.csr import CSRMatrix
-from ..data.readers import Options
+from ..data.readers import Options, is_example
 from ..data.readers.read import digest as digest_of
-from ..data.readers.read import is_example, open_source, read
+from ..data.readers.read import open_source, read
 from ..data.table import Data, DataError, as_text, codes_of, typed_labels
 from ..preprocessing.recipe import Recipe
 from ..reporting.text import count

@@ -24,6 +24,7 @@ from ..array_types import Array, BoolArray, IntArray, Matrix
 from ..data.cache import Cache, cache_key, open_if_current
 from ..data.cache_writer import CacheWriter, temporary_caches
 from ..data.csr import CSRMatrix
+from ..data.readers import is_example
 from ..data.readers.read import chunks
 from ..data.readers.sources import Source
 from ..data.table import Data, as_text, codes_of, typed_labels
@@ -127,7 +128,7 @@ def _check_request(request: Request, estimator: LinearClassifier) -> None:
         raise ValueError("--certify needs all rows in memory: leave out --stream")
     if request.data == "-":
         raise ValueError("--stream reads the file twice, which standard input does not allow: give a file")
-    if request.data.startswith("example:"):
+    if is_example(request.data):
         raise ValueError(f"--stream is for files, and {request.data} is made in memory: leave out --stream")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 # The formats and their extensions. A CSV file has any other extension, or none; `read.py` then looks at its first bytes.
@@ -16,6 +17,7 @@ FORMATS = {
     "npz": ("npz",),
     "idx": ("idx",),
 }
+EXAMPLE_PREFIX = "example:"
 
 
 @dataclass(frozen=True)
@@ -37,3 +39,17 @@ class Options:
     required: tuple[str, ...] | None = None  # the columns of the model
     numeric: tuple[str, ...] = ()  # those of them that must hold numbers
     required_width: int | None = None  # the number of columns of a model without names; a table of this width has no labels
+
+
+def is_example(path: object) -> bool:
+    """Whether a path names an example, such as `example:iris`, instead of a file."""
+    return isinstance(path, str) and path.startswith(EXAMPLE_PREFIX)
+
+
+def data_name(path: str) -> str:
+    """The name of a file without its folder, or that of an example without the prefix.
+
+    >>> data_name("folder/rows.csv"), data_name("example:xor?rows=8")
+    ('rows.csv', 'xor?rows=8')
+    """
+    return path.removeprefix(EXAMPLE_PREFIX) if is_example(path) else Path(path).name

@@ -17,7 +17,7 @@ import numpy as np
 from ...array_types import FloatArray
 from ...reporting.text import count, short
 from ..table import Data, DataError, Table
-from . import Options
+from . import EXAMPLE_PREFIX, Options
 from .layout import find_column
 
 BUNDLED = ("iris", "wine", "breast-cancer", "digits")
@@ -56,7 +56,7 @@ def example(name: str, options: Options | None = None) -> Data:
 
 def parse_example(name: str) -> tuple[str, dict[str, float]]:
     """The kind and the parameters of an example; raises DataError for an unknown one."""
-    kind, _, given = name.removeprefix("example:").replace("?", ",").replace("&", ",").partition(",")
+    kind, _, given = name.removeprefix(EXAMPLE_PREFIX).replace("?", ",").replace("&", ",").partition(",")
     if kind in BUNDLED:
         if given:
             raise DataError(name, f"{kind} takes no parameters")

@@ -23,13 +23,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from ..table import Data, DataError, Table
-from . import FORMATS, Options
+from . import FORMATS, Options, is_example
 from .sources import COMPRESSED, Source, extension_of
 from .window import WIDE_BOMS
 
 EXTENSIONS = {extension: kind for kind, extensions in FORMATS.items() for extension in extensions}
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "npz"}
-EXAMPLE_PREFIX = "example:"
 SNIFFED_BYTES = 1 << 16
 CHUNK_BYTES = 8 << 20
 IDX_NAME = re.compile(r"-idx\d-\w+$")
@@ -162,10 +161,6 @@ def digest(source: Source | str) -> str:
     while source.sha256 is None and source.read(1 << 20):
         pass
     return source.sha256 or ""
-
-
-def is_example(path: str | Path | Source) -> bool:
-    return isinstance(path, str) and path.startswith(EXAMPLE_PREFIX)
 
 
 def _uncompressed_name(path: str | Path) -> str:
