@@ -32,7 +32,6 @@ from rosenblatt.kernels.linear.rules import threshold
 from rosenblatt.losses import Objective
 from rosenblatt.online.history import Init
 from rosenblatt.studio.menu import knobs_of, parameter_type
-from rosenblatt.training.stream import refusal
 
 X, Y = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.array([0, 0, 0, 1])
 
@@ -78,7 +77,7 @@ def test_a_new_algorithm_is_trained_and_compared_from_the_command_line(tmp_path:
 
 
 def test_a_new_online_learner_can_be_streamed() -> None:
-    assert refusal(toy_algorithm.BoldPerceptron()) is None
+    assert toy_algorithm.BoldPerceptron()._streaming_obstacle() is None
 
 
 @pytest.mark.usefixtures("toy")

@@ -28,7 +28,7 @@ from ..data.readers import is_example
 from ..data.readers.read import chunks
 from ..data.readers.sources import Source
 from ..data.table import Data, as_text, codes_of, typed_labels
-from ..estimators.base import LinearClassifier
+from ..estimators.base import LinearClassifier, StreamingObstacle
 from ..estimators.row_weights import weights_of_classes
 from ..preprocessing.recipe import Recipe
 from ..progress import Progress, ProgressCallback
@@ -120,7 +120,7 @@ def train_stream(
 
 
 def _check_request(request: Request, estimator: LinearClassifier) -> None:
-    if refusal(estimator) is not None:
+    if estimator._streaming_obstacle() is not None:
         raise ValueError(_refusal_by_option(request))
     if request.cv is not None:
         raise ValueError("--cv needs the rows in memory: with --stream, use --test or --holdout")
@@ -136,7 +136,7 @@ def _refusal_by_option(request: Request) -> str:
     """Return why a refused request cannot be streamed, by the option of the command line that is the cause."""
     for name, value in request.parameters.items():
         rest = {other: given for other, given in request.parameters.items() if other != name}
-        if refusal(replace(request, parameters=rest).make()) is None:
+        if replace(request, parameters=rest).make()._streaming_obstacle() is None:
             return f"{option_of(name)} {value} needs all rows in memory: leave out this option or --stream"
     return f"--algorithm {request.algorithm} needs all rows in memory: use --algorithm average, or leave out --stream"
 
@@ -288,18 +288,6 @@ def sample_rows(cache: Cache) -> tuple[Matrix, Array]:
 Estimator = TypeVar("Estimator", bound=LinearClassifier)
 
 
-def refusal(estimator: LinearClassifier) -> str | None:
-    """Return why an estimator, with its parameters, cannot be fitted from a cache, in one sentence; None if it can."""
-    obstacle = estimator._streaming_obstacle()
-    if obstacle is None:
-        return None
-    name = obstacle.parameter
-    if name is None:
-        return f"{type(estimator).__name__} {obstacle.reason}: leave out --stream"
-    instead = " or ".join(map(repr, obstacle.instead))
-    return f"{name}={obstacle.value!r} {obstacle.reason}: use {name}={instead}, or leave out --stream"
-
-
 def fit_from_cache(estimator: Estimator, cache: Cache) -> Estimator:
     """Fit an estimator on the rows of a cache, in memory that does not grow with the rows.
 
@@ -322,9 +310,9 @@ def fit_from_cache(estimator: Estimator, cache: Cache) -> Estimator:
     ValueError
         If the estimator, with its parameters, needs the rows in memory.
     """
-    reason = refusal(estimator)
-    if reason is not None:
-        raise ValueError(reason)
+    obstacle = estimator._streaming_obstacle()
+    if obstacle is not None:
+        raise ValueError(_describe_obstacle(type(estimator).__name__, obstacle))
     learner: Any = estimator
     with learner._unchanged_on_error():
         learner._check_parameters()
@@ -340,6 +328,14 @@ def fit_from_cache(estimator: Estimator, cache: Cache) -> Estimator:
         learner.n_features_in_ = cache.shape[1]
         learner._learn(problem, cache.classes, _accept_values)
     return estimator
+
+
+def _describe_obstacle(estimator: str, obstacle: StreamingObstacle) -> str:
+    name = obstacle.parameter
+    if name is None:
+        return f"{estimator} {obstacle.reason}: use fit"
+    instead = " or ".join(f"{name}={value!r}" for value in obstacle.instead)
+    return f"{name}={obstacle.value!r} {obstacle.reason}: use {instead}, or fit"
 
 
 def _class_weights(learner: LinearClassifier, cache: Cache) -> Array | None:
