@@ -80,6 +80,12 @@ def test_a_new_online_learner_can_be_streamed() -> None:
     assert toy_algorithm.BoldPerceptron()._streaming_obstacle() is None
 
 
+def test_algorithms_declare_that_they_take_long_on_many_rows() -> None:
+    made = {name: algorithm.make() for name, algorithm in ALGORITHMS.items()}
+    assert [name for name, model in made.items() if model._scans_for_each_update] == ["mistakes"]
+    assert {name for name, model in made.items() if model._has_quadratic_time} == {"max-margin", "mistakes", "pocket"}
+
+
 @pytest.mark.usefixtures("toy")
 def test_a_new_algorithm_is_in_the_menu_of_the_page_and_runs_there() -> None:
     from rosenblatt.studio.answers import run

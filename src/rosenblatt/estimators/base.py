@@ -141,6 +141,16 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return False
 
     @property
+    def _scans_for_each_update(self) -> bool:
+        """Whether every update scans all rows."""
+        return False
+
+    @property
+    def _has_quadratic_time(self) -> bool:
+        """Whether the time of a fit on noisy rows grows with the square of their number."""
+        return self._scans_for_each_update or self._keep == "pocket"
+
+    @property
     def _required_margin(self) -> float:
         """The margin, set by a parameter, that all rows must exceed to be separated."""
         return 0.0

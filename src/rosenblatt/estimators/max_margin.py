@@ -134,6 +134,10 @@ class MaxMargin(MarginClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @property
+    def _has_quadratic_time(self) -> bool:
+        return True
+
     def fit(self, X: MatrixLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Find the plane.
 

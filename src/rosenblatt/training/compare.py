@@ -22,8 +22,7 @@ from .preparation import Prepared, prepare
 from .request import Request
 from .train import fit, predict_codes, training_margin
 
-# Algorithms that scan all rows before each update, and the work (rows times stored values) up to which they run by default.
-FULL_SCAN_ALGORITHMS = ("mistakes",)
+# Work (rows times stored values) up to which algorithms that scan all rows for each update run by default.
 MAX_FULL_SCAN_WORK = 1 << 32
 # Rows of each class in the fit that compiles the kernels before the timed one.
 WARM_UP_ROWS_PER_CLASS = 4
@@ -84,7 +83,8 @@ def choose_algorithms(prepared: Prepared, names: list[str] | None) -> tuple[list
         return names, []
     X = prepared.X
     work = float(X.shape[0]) * float(X.nnz if hasattr(X, "nnz") else X.size)
-    left_out = [name for name in FULL_SCAN_ALGORITHMS if work > MAX_FULL_SCAN_WORK]
+    too_much = work > MAX_FULL_SCAN_WORK
+    left_out = [name for name, algorithm in ALGORITHMS.items() if too_much and algorithm.make()._scans_for_each_update]
     return [name for name in ALGORITHMS if name not in left_out], left_out
 
 
