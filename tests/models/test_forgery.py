@@ -132,6 +132,7 @@ def bend(meta, arrays, **changes):
         ("linear-mse", {"parameters": {"exec": 1}}, "unexpected keyword"),
         ("linear-mse", {"stop": {"reason": 1}}, "reason why the run ended is invalid"),
         ("linear-mse", {"n_iter": -1}, "not a whole number"),
+        ("linear-mse", {"n_iter": [1, 2]}, "not a whole number"),
         ("linear-mse", {"recipe": []}, "the recipe is not an object"),
         ("linear-mse", {"recipe.x": np.zeros(1)}, "arrays of a recipe, but the recipe is missing"),
         ("linear-mse", {"strange": np.zeros(1)}, "unknown array strange"),

@@ -92,8 +92,7 @@ def _fields(contents: dict[str, Any]) -> list[tuple[str, str]]:
     fields.append(("parameters", ", ".join(f"{name}={value}" for name, value in shown.items())))
     if contents["stop"]:
         fields.append(("fit", contents["stop"]["sentence"]))
-    numbers = [number if isinstance(number, int) else None for number in (contents["n_iter"], contents["updates"])]
-    work = count_work(*numbers)
+    work = count_work(contents["n_iter"], contents["updates"])
     if work:
         fields.append(("work", work))
     for place, sentence in enumerate(contents["preprocessing"]):

@@ -197,8 +197,8 @@ def from_parts(meta: Meta, arrays: Arrays) -> Model:
         names=_names(meta["names"]),
         recipe=_recipe(meta["recipe"], groups["recipe"]),
         stop=_stop(meta["stop"]),
-        n_iter=_counts(meta["n_iter"]),
-        n_updates=_counts(meta["n_updates"]),
+        n_iter=_count(meta["n_iter"]),
+        n_updates=_count(meta["n_updates"]),
         provenance=_provenance(meta["provenance"]),
         more=None if more is None else (more, state),
     )
@@ -291,10 +291,10 @@ def _stop(meta: Any) -> Stop | None:
     return Stop(meta["reason"], meta["sentence"], tuple(meta["heads"]), **numbers)
 
 
-def _counts(counts: Any) -> Any:
-    for number in counts if isinstance(counts, list) else [] if counts is None else [counts]:
-        require(type(number) is int and number >= 0, "a count of iterations or updates is not a whole number")
-    return counts
+def _count(number: Any) -> int | None:
+    valid = number is None or (type(number) is int and number >= 0)
+    require(valid, "a count of iterations or updates is not a whole number")
+    return None if number is None else int(number)
 
 
 def _provenance(meta: Any) -> dict[str, Any]:

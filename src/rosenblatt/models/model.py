@@ -90,7 +90,7 @@ class Model:
         Turns the input into features.
     stop : Stop, default=None
         Why training ended.
-    n_iter : int or list of int, default=None
+    n_iter : int, default=None
         Passes or iterations.
     n_updates : int, default=None
         Updates of an online learner.
@@ -123,7 +123,7 @@ class Model:
     names: tuple[str, ...] | None = None
     recipe: RecipeLike | None = None
     stop: Stop | None = None
-    n_iter: int | list[int] | None = None
+    n_iter: int | None = None
     n_updates: int | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
     more: Parts | None = field(default=None, repr=False)
