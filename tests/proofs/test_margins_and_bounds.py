@@ -159,6 +159,8 @@ def test_models_without_a_plane_for_each_class_are_refused() -> None:
         rb.margin(SVC().fit(IRIS, SPECIES), IRIS, SPECIES)
     with pytest.raises(ValueError, match=r"reading\('average'\)"):
         rb.margin(rb.Perceptron(keep="vote").fit(IRIS, SPECIES), IRIS, SPECIES)
+    with pytest.raises(ValueError, match="not a fitted linear classifier"):
+        rb.margin(rb.Perceptron(keep="vote"), IRIS, SPECIES)
     with pytest.raises(ValueError, match=r"unknown to the model: 3, 'x'; its classes are \[0, 1, 2\]"):
         rb.margin(rb.Perceptron().fit(IRIS, SPECIES), IRIS[:3], np.array([0, 3, "x"], object))
     binary = rb.Perceptron().fit(IRIS, SPECIES == 0)

@@ -19,7 +19,7 @@ from ..data.problem import Problem, heads_of, zero_sums
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import State
 from ..online.history import History, Init, history_of_fit, initial_state
-from ..online.readings import Vote
+from ..online.readings import NoSinglePlaneError, Vote
 from ..online.run import OutOfRangeError, Rule, RunConfig, RunResult, reads_norms
 from ..online.solver import solve, visited_every_row
 from ..online.stopping import Stop, chunk_stop
@@ -391,7 +391,7 @@ class OnlineClassifier(LinearClassifier):
 
     def __getattr__(self, name: str) -> Any:
         if name in ("coef_", "intercept_") and "_votes" in self.__dict__:
-            raise AttributeError(
+            raise NoSinglePlaneError(
                 f"a vote has no {name}, because it is a majority of many planes: use reading('average') for one plane"
             )
         return object.__getattribute__(self, name)  # raises the same error

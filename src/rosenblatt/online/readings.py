@@ -181,6 +181,10 @@ class ProductBuffers(local):
 # --- votes ---------------------------------------------------------------------------------------------------------------
 
 
+class NoSinglePlaneError(AttributeError):
+    """Weights or intercepts were read from a fitted vote, which has many planes."""
+
+
 @dataclass
 class Vote:
     """The voted perceptron: sign(sum_n c_n sign <w_n, x>), or with k classes the class that most hypotheses choose.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from sklearn.utils import check_array, column_or_1d
 
 from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
 from ..kernels.linear.rows import EPS
+from ..online.readings import NoSinglePlaneError
 from ..parallel import one_blas_thread
 from ..reporting.text import comma_list
 
@@ -31,13 +32,6 @@ MAX_LABELS_LISTED = 5
 Space = Literal["augmented", "geometric"]
 # A fitted linear classifier, ours or scikit-learn's, a Pipeline or a search that ends in one; or (coef, intercept).
 LinearModel: TypeAlias = "BaseEstimator | tuple[MatrixLike, npt.ArrayLike]"
-
-
-@runtime_checkable
-class _HasKeep(Protocol):
-    """One of our estimators, whose weights may be a vote; their classes are in a layer above this one."""
-
-    keep: str
 
 
 @dataclass(frozen=True)
@@ -160,18 +154,20 @@ def validated_matrix(X: MatrixLike) -> Matrix:
 
 def _hypothesis_of_estimator(model: BaseEstimator) -> Hypothesis:
     name = type(model).__name__
-    if not (hasattr(model, "coef_") and hasattr(model, "classes_")):
-        if isinstance(model, _HasKeep) and model.keep == "vote":
-            raise ValueError("a vote is a majority of many planes and has no margin; use model.reading('average')")
-        raise ValueError(f"{name} has no coef_ and classes_: it is not a fitted linear classifier")
-    k, coef = len(model.classes_), model.coef_
+    try:
+        coef, classes = model.coef_, model.classes_
+    except NoSinglePlaneError:
+        raise ValueError("a vote is a majority of many planes and has no margin; use model.reading('average')") from None
+    except AttributeError:
+        raise ValueError(f"{name} has no coef_ and classes_: it is not a fitted linear classifier") from None
+    k = len(classes)
     if k > 2 and (hasattr(model, "dual_coef_") or len(np.shape(coef)) != 2 or np.shape(coef)[0] != k):
         raise ValueError(
             f"{name} has coef_ of shape {np.shape(coef)} for {k} classes: it compares pairs of classes or has several outputs, "
             "but a margin needs one weight vector for each class"
         )
     x0 = float(getattr(model, "intercept_scaling", 1.0)) if getattr(model, "fit_intercept", True) else 1.0
-    return _hypothesis(coef, getattr(model, "intercept_", 0.0), x0, model.classes_)
+    return _hypothesis(coef, getattr(model, "intercept_", 0.0), x0, classes)
 
 
 def _hypothesis(coef: MatrixLike, intercept: npt.ArrayLike, x0: float, classes: Array | None) -> Hypothesis:
