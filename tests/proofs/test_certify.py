@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 import rosenblatt as rb
 from rosenblatt.certificates.files import CertificateTooLargeError
-from rosenblatt.certificates.statements import ClashShape, describe_clash
+from rosenblatt.certificates.sentences import ClashShape, describe_clash, describe_margins
 
 CONTAINERS = {
     "dense": np.asarray,
@@ -106,6 +106,26 @@ def test_a_clash_of_many_rows_lists_the_first_twelve() -> None:
         "not separable: no plane separates these 16 rows: the convex hulls of the two classes overlap "
         "(rows 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 and 4 more)."
     )
+
+
+def test_a_certificate_is_printed_as_its_headline_and_its_details() -> None:
+    separable = rb.certify([[0], [2]], [0, 1])
+    assert str(separable) == (
+        "separable: a plane separates all 2 rows (checked row by row).\n"
+        "  widest margin, intercept not counted (SVM):     1 (exact)\n"
+        "  widest margin of rows (1, x) (perceptron):      0.707106781187 (exact)\n"
+        "  longest row R = 2.23607; a perceptron from zero makes at most R^2/gamma^2 = 10 updates"
+    )
+    assert separable.headline == "separable: a plane separates all 2 rows (checked row by row)."
+    assert describe_margins(separable, ratio="(R/g)^2") == [
+        "widest margin, intercept not counted (SVM): 1 (exact)",
+        "widest margin of rows (1, x) (perceptron): 0.707106781187 (exact)",
+        "longest row R = 2.23607; a perceptron from zero makes at most (R/g)^2 = 10 updates",
+    ]
+    through_origin = rb.certify([[-1], [2]], [0, 1], fit_intercept=False)
+    assert describe_margins(through_origin)[0] == "widest margin of planes through the origin: 1 (exact)"
+    clash = rb.certify(*INSEPARABLE["xor"])
+    assert clash.headline == str(clash)
 
 
 def test_rows_of_a_clash_can_be_called_otherwise() -> None:

@@ -133,6 +133,8 @@ def test_the_certificate_is_shown_with_the_bound_of_the_run():
     report = certified()
     page = write_report(report)
     assert "Proved: separable" in page
+    assert "<p>Separable: a plane separates all 4 rows (checked row by row).</p>" in page
+    assert "makes at most R²/γ² = 51 updates</p>" in page
     assert run_bound(report) == pytest.approx(51.0)
     assert bound_sentence(report.estimator.n_updates_, 51.0) in page
     X, y = rows(40)

@@ -7,15 +7,16 @@ weights for which the signed sum of the rows is exactly zero. No plane classifie
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from enum import Enum
 from fractions import Fraction
 from typing import ClassVar, Literal, NamedTuple
 
 from .exact_numbers import Interval, as_float, count_text, decimal_text, root_above, root_below
+from .sentences import ClashShape, describe_ceilings, describe_clash, describe_margins
 
-MAX_ROWS_LISTED = 12
+# The name of a margin is padded to this number of characters, so that two margins are aligned.
+MARGIN_NAME_CHARS = 47
 
 
 class Pair(NamedTuple):
@@ -96,15 +97,22 @@ class Margin(Ceiling):
         return f"{decimal_text(self.lower_squared, 12, root=True)} ({accuracy})"
 
 
-class _BriefRepr:
-    """`repr` shows the sentence, not pages of digits."""
+class _Sentences(ABC):
+    """`str` and `repr` show sentences, not pages of digits."""
+
+    @property
+    @abstractmethod
+    def headline(self) -> str: ...
+
+    def __str__(self) -> str:
+        return self.headline
 
     def __repr__(self) -> str:
         return f"<{self}>"
 
 
 @dataclass(frozen=True, repr=False)
-class Separable(_BriefRepr):
+class Separable(_Sentences):
     """Certificate that planes separate the classes, with bounds on the widest margin in two spaces.
 
     Parameters
@@ -125,6 +133,8 @@ class Separable(_BriefRepr):
     ----------
     verdict : str
         "separable".
+    headline : str
+        The verdict as a sentence, which is the first line of the printed certificate.
     radius : float
         R, the length of the longest augmented row, rounded up.
     mistake_bound : Interval
@@ -174,37 +184,19 @@ class Separable(_BriefRepr):
         """The intercepts of the planes in `coef`, rounded to floats."""
         return [as_float(plane.intercept) for plane in self.geometric.planes]
 
-    def __str__(self) -> str:
+    @property
+    def headline(self) -> str:
+        """The verdict as a sentence."""
         planes = "a plane separates" if self.about.n_planes == 1 else f"{self.about.n_planes} planes separate"
-        lines = [f"separable: {planes} all {count_text(self.about.n_rows)} rows (checked row by row)."]
-        if self.about.intercept:
-            lines.append(f"  widest margin, intercept not counted (SVM):     {self.geometric}")
-            lines.append(f"  widest margin of rows (1, x) (perceptron):      {self.augmented}")
-        else:
-            lines.append(f"  widest margin of planes through the origin: {self.augmented}")
-        most = self.radius_squared / self.augmented.lower_squared
-        bound = count_text(math.floor(most)) if 1000 <= most < 10**15 else decimal_text(most, 6)
-        radius = decimal_text(self.radius_squared, 6, root=True)
-        lines.append(f"  longest row R = {radius}; a perceptron from zero makes at most R^2/gamma^2 = {bound} updates")
-        return "\n".join(lines)
+        return f"separable: {planes} all {count_text(self.about.n_rows)} rows (checked row by row)."
 
-
-class ClashShape(Enum):
-    """The geometry of a clash, which the sentence about it is made from."""
-
-    ZERO_ROW = "zero-row"  # without an intercept: a row of zeros lies on every plane
-    ORIGIN = "origin"  # without an intercept: a convex combination of the signed rows is zero
-    SAME_POINT = "same-point"  # two rows of different classes
-    POINT_ON_SEGMENT = "point-on-segment"
-    POINT_IN_TRIANGLE = "point-in-triangle"
-    SEGMENTS_INTERSECT = "segments-intersect"
-    POINT_IN_HULL = "point-in-hull"  # one row in the convex hull of four or more of another class
-    HULLS_OVERLAP = "hulls-overlap"  # the convex hulls of two classes overlap
-    SEVERAL_CLASSES = "several-classes"  # the clash involves more than two classes
+    def __str__(self) -> str:
+        details = describe_margins(self, name_chars=MARGIN_NAME_CHARS if self.about.intercept else 0)
+        return "\n  ".join([self.headline, *details])
 
 
 @dataclass(frozen=True, repr=False)
-class Inseparable(_BriefRepr):
+class Inseparable(_Sentences):
     """Certificate that no planes separate the classes: a clash.
 
     A clash is a set of rows, each against a rival class, with convex weights for which the signed sum of the rows is exactly
@@ -222,6 +214,8 @@ class Inseparable(_BriefRepr):
     ----------
     verdict : str
         "inseparable".
+    headline : str
+        The verdict and the clash as a sentence.
     rows : list of int
         The rows of the clash, as positions from 0, each once.
     weights : list of fractions.Fraction
@@ -294,12 +288,14 @@ class Inseparable(_BriefRepr):
         }
         return small.get((few, many), ClashShape.POINT_IN_HULL if few == 1 else ClashShape.HULLS_OVERLAP)
 
-    def __str__(self) -> str:
+    @property
+    def headline(self) -> str:
+        """The verdict and the clash as a sentence."""
         return f"not separable: {describe_clash(self)}."
 
 
 @dataclass(frozen=True, repr=False)
-class Undecided(_BriefRepr):
+class Undecided(_Sentences):
     """Certificate for undecided separability: upper bounds on every margin.
 
     Parameters
@@ -315,6 +311,8 @@ class Undecided(_BriefRepr):
     ----------
     verdict : str
         "undecided".
+    headline : str
+        The verdict and the bounds as a sentence.
 
     See Also
     --------
@@ -334,67 +332,10 @@ class Undecided(_BriefRepr):
     geometric: Ceiling
     verdict: ClassVar[Literal["undecided"]] = "undecided"
 
-    def __str__(self) -> str:
+    @property
+    def headline(self) -> str:
+        """The verdict and the bounds as a sentence."""
         return f"undecided: {describe_ceilings(self)}."
 
 
 Certificate = Separable | Inseparable | Undecided
-
-
-def describe_ceilings(certificate: Undecided) -> str:
-    """The bounds of an undecided certificate, as a clause."""
-    spaces = (certificate.geometric, certificate.augmented)
-    geometric, augmented = (decimal_text(space.upper_squared, 3, root=True) for space in spaces)
-    what = "plane has" if certificate.about.n_planes == 1 else "planes have"
-    return f"no {what} a geometric margin above {geometric} or an augmented margin above {augmented}"
-
-
-def describe_clash(
-    proof: Inseparable, *, noun: str = "row", first: int = 1, class_names: Sequence[str] = (), reason: bool = False
-) -> str:
-    """The clash as a clause. Rows are called `noun` and counted from `first`; `class_names` are those of `proof.rivals`.
-    A `reason` follows the statement that no plane separates the classes, and does not repeat it."""
-    shape, rows, nouns = proof.shape, [row + first for row in proof.rows], f"{noun}s"
-    named = f"classes {', '.join(class_names[:-1])} and {class_names[-1]}" if class_names else ""
-    if shape is ClashShape.SEVERAL_CLASSES:
-        classes = named or f"{len(proof.rivals)} classes"
-        return f"{'not even' if reason else 'no planes separate'} these {len(rows)} {nouns} of {classes}: {_listed(rows)}"
-    suffix = f" ({named})" if named else ""
-    if shape in (ClashShape.ZERO_ROW, ClashShape.ORIGIN, ClashShape.SAME_POINT):
-        return describe_rows(shape, rows, noun=noun, reason=reason) + suffix * (shape is ClashShape.SAME_POINT)
-    if shape is ClashShape.HULLS_OVERLAP:
-        both = "the two classes" if len(proof.about.classes) == 2 else "two classes"
-        return describe_rows(shape, rows, noun=noun, classes=named or both, reason=reason)
-    assert proof.sides is not None
-    few, many = ([row + first for row in side] for side in proof.sides)
-    segments = [f"the segment between {nouns} {side[0]} and {side[-1]}" for side in (few, many)]
-    if shape is ClashShape.POINT_ON_SEGMENT:
-        return f"{noun} {few[0]} lies on {segments[1]}, which have another label{suffix}"
-    if shape is ClashShape.POINT_IN_TRIANGLE:
-        a, b, c = many
-        return f"{noun} {few[0]} lies in the triangle of {nouns} {a}, {b} and {c}, which have another label{suffix}"
-    if shape is ClashShape.SEGMENTS_INTERSECT:
-        return f"{segments[0]} intersects {segments[1]}, which have another label{suffix}"
-    hull = f"the convex hull of {len(many)} {nouns} with another label{suffix}: {nouns} {_listed(rows)}"
-    return f"{noun} {few[0]} lies in {hull}"
-
-
-def describe_rows(
-    shape: ClashShape, rows: Sequence[int], *, noun: str = "row", classes: str = "the two classes", problem: str = "",
-    reason: bool = False,
-) -> str:  # fmt: skip
-    """The clause about a zero row, the origin, a point or two hulls. `problem` names the rows that no plane separates."""
-    listed, nouns, these = _listed(rows), f"{noun}s", problem or f"these {len(rows)} {noun}s"
-    if shape is ClashShape.ZERO_ROW:
-        return f"{noun} {listed} is zero, so it lies on every plane through the origin"
-    if shape is ClashShape.ORIGIN:
-        return f"{'not even' if reason else 'no plane through the origin separates'} {these}: {listed}"
-    if shape is ClashShape.SAME_POINT:
-        return f"{nouns} {rows[0]} and {rows[1]} are the same point with different labels"
-    hulls = f"the convex hulls of {classes} overlap ({nouns} {listed})"
-    return hulls if reason else f"no plane separates {these}: {hulls}"
-
-
-def _listed(rows: Sequence[int]) -> str:
-    rest = f" and {count_text(len(rows) - MAX_ROWS_LISTED)} more" if len(rows) > MAX_ROWS_LISTED else ""
-    return ", ".join(map(str, rows[:MAX_ROWS_LISTED])) + rest

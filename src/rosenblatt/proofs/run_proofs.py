@@ -17,7 +17,8 @@ import numpy as np
 
 from ..array_types import Array, IntArray
 from ..certificates.exact_numbers import as_float
-from ..certificates.statements import Certificate, Inseparable, Separable, describe_clash
+from ..certificates.sentences import describe_clash
+from ..certificates.statements import Certificate, Inseparable, Separable
 from ..data.problem import Problem, one_against_rest
 from ..kernels.linear.schemes import Binary, Rest
 from ..online.stopping import Stop

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..certificates.exact_numbers import as_float
+from ..certificates.sentences import describe_margins
 from ..certificates.statements import Separable
 from ..kernels.linear.schemes import Rest
 from .charts import CLASSES, DARK, LIGHT, Chart, Grid, HorizontalBars, Line
@@ -247,8 +248,8 @@ def proof_section(story: Story) -> Iterator[str]:
         return
     tone, badge = BADGES[certificate.verdict]
     yield f'<section class="card" id="certificate"><h2>Proof</h2><p class="badge {tone}">{badge}</p>'
-    for line in str(certificate).splitlines():
-        text = " ".join(line.split()).replace("R^2/gamma^2", BOUND)
+    details = describe_margins(certificate, ratio=BOUND) if isinstance(certificate, Separable) else []
+    for text in (certificate.headline, *details):
         yield f"<p>{escape_text(text[:1].upper() + text[1:])}</p>"
     bound = run_bound(story)
     if bound is not None:

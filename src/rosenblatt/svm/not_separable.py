@@ -12,7 +12,8 @@ import numpy.typing as npt
 from ..array_types import Array, MatrixLike
 from ..certificates.data import Data, label_text
 from ..certificates.exact_numbers import root_above
-from ..certificates.statements import About, Ceiling, ClashShape, Inseparable, Pair, Undecided, describe_rows
+from ..certificates.sentences import ClashShape, describe_rows
+from ..certificates.statements import About, Ceiling, Inseparable, Pair, Undecided
 from ..certificates.verify import verify
 from ..reporting.text import comma_list, short
 

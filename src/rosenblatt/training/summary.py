@@ -43,7 +43,7 @@ def summarize(outcome: Outcome) -> list[tuple[str, str]]:
     if outcome.margin is not None:
         lines.append(("margin", _margin(outcome.margin, outcome.train.errors)))
     if outcome.certificate is not None:
-        lines.append(("proof", str(outcome.certificate).splitlines()[0]))
+        lines.append(("proof", outcome.certificate.headline))
     lines.append(("time", f"{duration(outcome.seconds)} to fit, {duration(outcome.total_seconds)} in total"))
     return lines
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...array_types import IntArray
-from ...certificates.statements import Certificate, Inseparable, Separable, describe_ceilings, describe_clash
+from ...certificates.sentences import describe_ceilings, describe_clash
+from ...certificates.statements import Certificate, Inseparable, Separable
 from ...data.polynomials import count_monomials
 from ...reporting.text import count, join_and, plural, short
 from ..minimum_errors.minimum_errors import MinimumErrors
