@@ -20,7 +20,7 @@ from .figures.plane import plane
 from .figures.predictions import confusion, margins, per_class
 from .story import Facts, Story
 from .svg import NARROW_PX, WIDE_PX, escape_text, svg
-from .text import TIMES, count, cut, percent, plural, short
+from .text import TIMES, count, count_bound, cut, percent, plural, short
 
 EXTENSIONS = (".png", ".svg", ".pdf")
 # Characters up to which a value of the summary is shown as a tile.
@@ -30,8 +30,6 @@ MAX_TABLE_ROWS = 24
 # Classes up to which their table is shown unfolded.
 MAX_UNFOLDED_CLASSES = 6
 BOUND = "R\N{SUPERSCRIPT TWO}/\N{GREEK SMALL LETTER GAMMA}\N{SUPERSCRIPT TWO}"
-# Bounds up to this one are printed to the last digit.
-MAX_EXACT_BOUND = 1e9
 BADGES = {
     "separable": ("t2", "Proved: separable"),
     "inseparable": ("t1", "Proved: not separable"),
@@ -266,8 +264,7 @@ def bound_sentence(made: int, bound: float) -> str:
     >>> bound_sentence(51, 1024.0)
     'At most 1,024 updates are possible; this run made 51 (5.0 %).'
     """
-    possible = count(np.floor(bound)) if bound < MAX_EXACT_BOUND else short(bound)
-    return f"At most {possible} updates are possible; this run made {count(made)} ({percent(made / bound)})."
+    return f"At most {count_bound(bound)} updates are possible; this run made {count(made)} ({percent(made / bound)})."
 
 
 def run_bound(story: Story) -> float | None:

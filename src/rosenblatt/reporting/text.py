@@ -8,6 +8,7 @@ Every layer may import this module; it imports the standard library alone.
     short         0.123, 12,346, 1e9
     fixed         0.1234, 12.0; +0.123 with ``signed=True``
     plural        1 row, 2,000 rows
+    count_bound   1,024, about 2.5e12
     duration      12 ms, 3.4 s, 2.5 min, 3.0 h
     byte_size     512 bytes, 1.5 MB, 64 MiB
     join_and      a, b and c
@@ -24,6 +25,7 @@ from collections.abc import Iterable, Sequence
 TIMES, MINUS = "\N{MULTIPLICATION SIGN}", "\N{MINUS SIGN}"
 NAME_CHARS = 28  # length to which `cut` shortens a name
 QUOTED_CHARS = 60  # length to which `quoted_list` shortens a name
+MAX_EXACT_BOUND = 1e9  # up to which `count_bound` writes all digits
 LISTED_ITEMS = 12  # items of a list that are named; the others are counted
 
 
@@ -97,6 +99,15 @@ def plural(number: float, one: str, many: str = "") -> str:
     ('1 row', '2,000 rows', '3 classes')
     """
     return f"{count(number)} {one if number == 1 else many or one + 's'}"
+
+
+def count_bound(bound: float) -> str:
+    """Write an upper bound on a whole number: all digits below 1e9, three beyond.
+
+    >>> count_bound(1024.7), count_bound(2.5e12)
+    ('1,024', 'about 2.5e12')
+    """
+    return count(math.floor(bound)) if bound < MAX_EXACT_BOUND else f"about {short(bound)}"
 
 
 def duration(seconds: float) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from ..certificates.statements import Inseparable
 from ..reporting.terminal import sparkline
-from ..reporting.text import comma_list, count, duration, percent, percent_range, plural, short
+from ..reporting.text import comma_list, count, count_bound, duration, percent, percent_range, plural, short
 from .metrics import Confusion
 
 if TYPE_CHECKING:
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 LISTED_CLASSES = 6
 # From this many passes on, the updates of each pass are drawn as a sparkline.
 SPARKLINE_PASSES = 3
-# Bounds up to this one are printed to the last digit.
-MAX_EXACT_BOUND = 1e9
 
 
 def summarize(outcome: Outcome) -> list[tuple[str, str]]:
@@ -130,7 +127,7 @@ def _work(outcome: Outcome) -> str:
     bound, each = outcome.bound, [record.new_updates for record in outcome.history]
     work = count_work(outcome.estimator.n_iter_, outcome.estimator._updates_made)
     if work and bound is not None:
-        work += f" (at most {_whole_bound(bound)} are possible: R^2/gamma^2)"
+        work += f" (at most {count_bound(bound)} are possible: R^2/gamma^2)"
     return work + (f"; per pass {sparkline(each)}" if len(each) >= SPARKLINE_PASSES else "")
 
 
@@ -145,10 +142,6 @@ def count_work(passes: int | None, updates: int | None) -> str:
     if updates:
         return f"{plural(passes, 'pass', 'passes')}, {plural(updates, 'update')}"
     return plural(passes, "iteration") if passes > 1 else ""
-
-
-def _whole_bound(bound: float) -> str:
-    return count(math.floor(bound)) if bound < MAX_EXACT_BOUND else short(bound)
 
 
 def _error(confusion: Confusion) -> str:

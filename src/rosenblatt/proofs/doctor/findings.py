@@ -15,7 +15,7 @@ import numpy as np
 
 from ...certificates.files import certificate_to_dict
 from ...certificates.statements import Certificate, Inseparable, Separable, Undecided
-from ...reporting.text import count, join_and, plural, short
+from ...reporting.text import count, count_bound, join_and, plural, short
 from ..certify import LabeledRows
 from .column_statistics import Columns, lengths
 from .duplicates import Duplicates
@@ -171,14 +171,14 @@ def _plain(value: object) -> object:
 
 
 def update_count(bound: float) -> str:
-    """A bound on a number of updates: exact up to 1e9, rounded beyond.
+    """A bound on a number of updates.
 
     >>> update_count(41.2), update_count(3.21e12)
     ('41 updates', 'about 3.21e12 updates')
     """
     if bound == math.inf:
         return "more than 1e308 updates"
-    return plural(math.floor(bound), "update") if bound < 1e9 else f"about {short(bound)} updates"
+    return f"{count_bound(bound)} {'updates' if math.floor(bound) != 1 else 'update'}"
 
 
 # --- findings without a proof ----------------------------------------------------------------------------------------------
