@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
@@ -52,6 +54,25 @@ def test_updates_stand_beside_what_the_theorem_allows(tmp_path):
     assert result["stop"]["reason"] == "separated"
     assert 0 < result["updates"] <= result["updates_possible"] <= 2 / 0.2**2  # rows in the unit ball, and x_0 = 1
     assert result["margin"] > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "formula"),
+    [
+        (["-a", "perceptron"], "R^2/gamma^2"),
+        (["-a", "margin"], "(R^2 + 2b/rho)/gamma^2"),
+        (["-a", "margin", "--step", 0.25, "--margin", "auto"], "(R^2 + 2b/rho)/gamma^2"),
+        (["-a", "perceptron", "--intercept-scaling", 2.0], "R^2/gamma^2"),
+    ],
+)
+def test_terminal_json_and_report_give_the_same_bound(tmp_path, options, formula):
+    page, target = tmp_path / "report.html", tmp_path / "m"
+    command = ["train", "example:separable?rows=60&columns=3&margin=0.2", *options, "--max-iter", "none", "-o", target]
+    result = rosenblatt(*command, "--json").json
+    bound = f"{math.floor(result['updates_possible']):,}"
+    assert f"(at most {bound} are possible: {formula})" in rosenblatt(*command, "--report", page).out
+    assert f"<p>At most {bound} updates are possible" in page.read_text()
+    assert result["updates"] <= result["updates_possible"]
 
 
 def test_hold_out_folds_and_test_file_are_three_ways_to_test(tmp_path):

@@ -259,6 +259,7 @@ def _story(outcome: Outcome, command: str = "") -> Story:
         feature_names=outcome.recipe.feature_names,
         class_names=[str(label) for label in outcome.classes.tolist()],
         certificate=outcome.certificate,
+        bound=outcome.bound,
         command=command,
         version=__version__,
         notes=notes,

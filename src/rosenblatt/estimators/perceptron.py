@@ -222,17 +222,19 @@ class Perceptron(OnlineClassifier):
         return super()._streaming_obstacle()
 
     def _bounded_run(self) -> tuple[float, float] | None:
-        if callable(self.step) or self.margin == "auto":
+        if callable(self.step):
             return None
+        log = self._update_log
         bounded = (
             self.update == "online"
             and isinstance(self.init, str)
             and self.init == "zeros"
             and self.class_weight is None
+            and (log is None or not log._record.problem.labels.weights.size)
             and not self.warm_start
             and (self.multiclass == "joint" or len(self.classes_) == 2)
         )
-        return (float(self.margin), float(self.step)) if bounded else None
+        return (self._required_margin, float(self.step)) if bounded else None
 
     @property
     def convergence_(self) -> list[Convergence]:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from ..array_types import FloatArray, MatrixLike
 from ..certificates.exact_numbers import Interval, as_float
-from ..certificates.statements import Inseparable, Separable
+from ..certificates.statements import Certificate, Inseparable, Separable
 from ..validation import check_choice, check_flag, check_number
 from .certify import certify
 from .exact_margins import longest_row
@@ -197,25 +197,61 @@ def mistake_bound(
     certificate = certify(X, y, fit_intercept=fit_intercept, time_limit=time_limit)
     if isinstance(certificate, Inseparable):
         raise ValueError(f"the mistakes of a perceptron on these rows are not bounded: {certificate}")
-    squares = longest_row(validated_matrix(X)) + int(fit_intercept)
-    squares += Fraction(b) / Fraction(rho) * (2 if certificate.about.n_planes == 1 else 1)
-    upper = math.inf
-    if isinstance(certificate, Separable):
-        upper = math.nextafter(as_float(squares / certificate.augmented.lower_squared), math.inf)
+    share = Fraction(b) / Fraction(rho) * (2 if certificate.about.n_planes == 1 else 1)
+    squares = longest_row(validated_matrix(X)) + int(fit_intercept) + share
+    upper = certified_bound(certificate, share) if isinstance(certificate, Separable) else math.inf
     return Interval(math.nextafter(as_float(squares / certificate.augmented.upper_squared), 0.0), upper)
 
 
+def certified_bound(certificate: Separable, share: Fraction) -> float:
+    """(R^2 + share)/gamma^2 for the widest margin that is proved, rounded up; infinite if it exceeds the largest float."""
+    return math.nextafter(as_float((certificate.radius_squared + share) / certificate.augmented.lower_squared), math.inf)
+
+
+def bound_of_run(
+    X: MatrixLike, y: npt.ArrayLike, certificate: Certificate | None, separator: LinearModel | None, *, update_margin: float,
+    step: float, fit_intercept: bool, intercept_scaling: float,
+) -> float | None:  # fmt: skip
+    """The smallest proved bound on the updates of a perceptron from zero, in any number of passes; None if none is proved.
+
+    (R^2 + 2b/rho)/gamma^2 holds for every plane that separates the rows by gamma: that of the certificate, if it is about the
+    augmented rows of the run, and that of `separator`, a model that separates the rows, such as the result of the run.
+    """
+    bounds = [math.inf]
+    if isinstance(certificate, Separable):
+        same_rows = certificate.about.intercept == fit_intercept and (not fit_intercept or intercept_scaling == 1.0)
+        share = Fraction(update_margin) / Fraction(step) * (2 if certificate.about.n_planes == 1 else 1)
+        bounds += [certified_bound(certificate, share)] if same_rows else []
+    if separator is not None:
+        bounds.append(_separator_bound(*_lengths_and_margins(separator, X, y, update_margin / step, fit_intercept)))
+    best = min(bounds)
+    return best if best < math.inf else None
+
+
 def _bound_by_model(model: LinearModel, X: MatrixLike, y: npt.ArrayLike, share: float, fit_intercept: bool) -> Interval:
+    longest, margins = _lengths_and_margins(model, X, y, share, fit_intercept)
+    one_pass = math.inf if margins.min() > 0 else min(float(len(margins)), one_pass_bound(longest, margins))
+    return Interval(0.0, min(_separator_bound(longest, margins), one_pass))
+
+
+def _lengths_and_margins(
+    model: LinearModel, X: MatrixLike, y: npt.ArrayLike, share: float, fit_intercept: bool
+) -> tuple[float, FloatArray]:
+    """The square root of R^2 + 2 share, rounded up, and the margins of all rows, rounded down."""
     found, rows = hypothesis_and_rows(model, X)
     if not fit_intercept and found.intercepts.any():
         raise ValueError("fit_intercept=False is for planes through the origin, but the model has an intercept")
     norms = row_lengths(rows, found.x0 if fit_intercept else 0.0) * (1.0 + found.relative_error)
     margins = found.margins(rows, class_codes(found, y, len(norms)), "augmented") - found.relative_error * norms
     longest = math.hypot(float(norms.max()), math.sqrt(share * (2 if len(found.planes) == 1 else 1)))
-    if margins.min() > 0:
-        ratio = longest / float(margins.min())
-        return Interval(0.0, ratio * ratio * (1.0 + 1e-14))
-    return Interval(0.0, min(float(len(norms)), one_pass_bound(longest, margins)))
+    return longest, margins
+
+
+def _separator_bound(longest: float, margins: FloatArray) -> float:
+    """The bound for runs of any length; infinite unless all margins are positive."""
+    least = float(margins.min())
+    ratio = longest / least if least > 0 else math.inf
+    return ratio * ratio * (1.0 + 1e-14)
 
 
 def one_pass_bound(longest: float, margins: FloatArray) -> float:

@@ -16,7 +16,6 @@ from threading import Lock
 import numpy as np
 
 from ..array_types import Array, IntArray
-from ..certificates.exact_numbers import as_float
 from ..certificates.sentences import describe_clash
 from ..certificates.statements import Certificate, Inseparable, Separable
 from ..data.problem import Problem, one_against_rest
@@ -25,6 +24,7 @@ from ..online.stopping import Stop
 from ..progress import report_progress
 from ..reporting.text import plural, short
 from .certify import certify
+from .margins import certified_bound
 
 SCANS_BEFORE_PROOF = 100
 
@@ -91,8 +91,8 @@ class Proofs:
 
     def _update_bound(self, h: int, certificate: Separable, share: float) -> float:
         if h not in self._bounds:
-            bound = (certificate.radius_squared + Fraction(share)) / certificate.augmented.lower_squared
-            self._bounds[h] = as_float(bound) if len(certificate.about.classes) == len(self.parts[h][1]) else math.inf
+            same = len(certificate.about.classes) == len(self.parts[h][1])
+            self._bounds[h] = certified_bound(certificate, Fraction(share)) if same else math.inf
         return self._bounds[h]
 
     def attached(self, stops: list[Stop]) -> list[Stop]:

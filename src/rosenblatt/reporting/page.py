@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
-from ..certificates.exact_numbers import as_float
 from ..certificates.sentences import describe_margins
 from ..certificates.statements import Separable
-from ..kernels.linear.schemes import Rest
 from .charts import CLASSES, DARK, LIGHT, Chart, Grid, HorizontalBars, Line
 from .figures.curves import learning, passes
 from .figures.features import features
@@ -249,42 +246,26 @@ def proof_section(story: Story) -> Iterator[str]:
     details = describe_margins(certificate, ratio=BOUND) if isinstance(certificate, Separable) else []
     for text in (certificate.headline, *details):
         yield f"<p>{escape_text(text[:1].upper() + text[1:])}</p>"
-    bound = run_bound(story)
-    if bound is not None:
+    if story.bound is not None:
         made = story.estimator.n_updates_
-        share = made / bound
+        share = made / story.bound
         yield f'<div class="meter" aria-hidden="true"><i style="width:{min(100.0, 100.0 * share):.2f}%"></i></div>'
-        yield f"<p>{escape_text(bound_sentence(made, bound))}</p>"
+        yield f"<p>{escape_text(bound_sentence(made, story.bound, story.estimator._required_margin))}</p>"
     yield "</section>"
 
 
-def bound_sentence(made: int, bound: float) -> str:
-    """Compare the updates of a run with the bound.
+def bound_sentence(made: int, bound: float, margin: float = 0.0) -> str:
+    """Compare the updates of a run with the bound, which an update margin widens.
 
     >>> bound_sentence(51, 1024.0)
     'At most 1,024 updates are possible; this run made 51 (5.0 %).'
+    >>> bound_sentence(51, 2048.0, margin=0.5)
+    'At most 2,048 updates are possible with the update margin 0.5; this run made 51 (2.5 %).'
     """
-    return f"At most {count_bound(bound)} updates are possible; this run made {count(made)} ({percent(made / bound)})."
-
-
-def run_bound(story: Story) -> float | None:
-    """Return (R^2 + 2b/rho)/gamma^2 if it applies to this run: an online perceptron from zero, constant steps, no row weights.
-
-    With more than two classes the term is b/rho instead of 2b/rho; see `proofs/margins.py`. None if it does not apply.
-    """
-    certificate, model = story.certificate, story.estimator
-    bounded, log = model._bounded_run(), model._update_log
-    if not isinstance(certificate, Separable) or bounded is None:
-        return None
-    if model._intercept_scaling != 1.0 or bool(model.fit_intercept) != certificate.about.intercept:
-        return None
-    labels = None if log is None else log._record.problem.labels
-    if labels is not None and (labels.weights.size or isinstance(labels, Rest) or log._record.start.w.any()):
-        return None
-    margin, step = bounded
-    share = Fraction(margin) / Fraction(step) * (2 if len(model.classes_) == 2 else 1)
-    bound = as_float((certificate.radius_squared + share) / certificate.augmented.lower_squared)
-    return bound if bound < np.inf else None
+    possible = f"{count_bound(bound)} updates are possible"
+    if margin > 0.0:
+        possible += f" with the update margin {short(margin)}"
+    return f"At most {possible}; this run made {count(made)} ({percent(made / bound)})."
 
 
 # --- Styles and the script

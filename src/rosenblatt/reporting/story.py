@@ -42,6 +42,8 @@ class Story:
         Names in the order of `classes_`; by default the labels.
     certificate : Certificate, optional
         Proof about the training rows.
+    bound : float, optional
+        The largest number of updates that the run could make, see `training.train.update_bound`.
     history : sequence of (pass, updates so far, training errors)
         Errors of a run without a log.
     command : str
@@ -62,6 +64,7 @@ class Story:
     feature_names: Sequence[str] | None = None
     class_names: Sequence[str] = ()
     certificate: Certificate | None = None
+    bound: float | None = None
     history: Sequence[tuple[int, int, float]] = ()
     command: str = ""
     version: str = ""

@@ -127,8 +127,16 @@ def _work(outcome: Outcome) -> str:
     bound, each = outcome.bound, [record.new_updates for record in outcome.history]
     work = count_work(outcome.estimator.n_iter_, outcome.estimator._updates_made)
     if work and bound is not None:
-        work += f" (at most {count_bound(bound)} are possible: R^2/gamma^2)"
+        work += f" (at most {count_bound(bound)} are possible: {_bound_formula(outcome)})"
     return work + (f"; per pass {sparkline(each)}" if len(each) >= SPARKLINE_PASSES else "")
+
+
+def _bound_formula(outcome: Outcome) -> str:
+    """Return the formula of the bound in `proofs/margins.py`; b is the update margin and rho the step."""
+    bounded = outcome.estimator._bounded_run()
+    if bounded is None or bounded[0] == 0.0:
+        return "R^2/gamma^2"
+    return f"(R^2 + {'2b' if len(outcome.classes) == 2 else 'b'}/rho)/gamma^2"
 
 
 def count_work(passes: int | None, updates: int | None) -> str:

@@ -141,7 +141,8 @@ def train(request: Request, watch: ProgressCallback | None = None) -> Outcome:
     with rows_of_file(data.source, prepared.positions):
         estimator, history, seconds, warned = fit(request.make(), prepared.X, prepared.y, watch)
     folds = () if request.cv is None else cross_validate(request, data, watch)
-    outcome = Outcome(
+    certificate, margin = certify_training_rows(request, prepared), training_margin(estimator, prepared)
+    return Outcome(
         request,
         prepared.recipe,
         estimator,
@@ -149,15 +150,16 @@ def train(request: Request, watch: ProgressCallback | None = None) -> Outcome:
         train=Confusion.of(prepared.codes, predict_codes(estimator, prepared.X), len(prepared.classes)),
         test=confusion_on_test(estimator, prepared),
         folds=folds,
-        margin=training_margin(estimator, prepared),
-        certificate=certify_training_rows(request, prepared),
+        margin=margin,
+        bound=update_bound(estimator, prepared.X, prepared.y, certificate, margin),
+        certificate=certificate,
         history=history,
         seconds=seconds,
+        total_seconds=time.perf_counter() - started,
         notes=(*prepared.notes, *warned),
         prepared=prepared,
         provenance=describe_provenance(request, data, digest, len(prepared.y)),
     )
-    return replace(outcome, bound=update_bound(outcome), total_seconds=time.perf_counter() - started)
 
 
 def fit(estimator: LinearClassifier, X: Matrix, y: Array, watch: ProgressCallback | None = None) -> FitResult:
@@ -278,18 +280,19 @@ def certify_training_rows(request: Request, prepared: Prepared) -> Certificate |
     return certificate
 
 
-def update_bound(outcome: Outcome) -> float | None:
-    """Return the largest possible number of updates of this run: an online perceptron from zero on separable rows."""
-    bounded, prepared, certificate = outcome.estimator._bounded_run(), outcome.prepared, outcome.certificate
-    if bounded is None or prepared is None:
-        return None
-    margin, step = bounded
-    if certificate is not None and certificate.verdict == "separable" and margin == 0.0:
-        upper = float(certificate.mistake_bound.upper)
-        return upper if outcome.estimator._intercept_scaling == 1.0 and math.isfinite(upper) else None
-    if outcome.margin is None or outcome.margin <= 0.0:
-        return None
-    from ..proofs.margins import mistake_bound
+def update_bound(
+    estimator: LinearClassifier, X: Matrix, y: Array, certificate: Certificate | None, margin: float | None
+) -> float | None:
+    """Return the largest possible number of updates of this run: an online perceptron from zero on separable rows.
 
-    bound = mistake_bound(prepared.X, prepared.y, outcome.estimator, update_margin=margin, step=step).upper
-    return float(bound) if math.isfinite(bound) else None
+    `margin` is that of the estimator on these rows, see `training_margin`. None if no bound is proved.
+    """
+    bounded = estimator._bounded_run()
+    if bounded is None:
+        return None
+    from ..proofs.margins import bound_of_run
+
+    return bound_of_run(
+        X, y, certificate, estimator if margin is not None and margin > 0.0 else None, update_margin=bounded[0],
+        step=bounded[1], fit_intercept=bool(estimator.fit_intercept), intercept_scaling=estimator._intercept_scaling,
+    )  # fmt: skip
