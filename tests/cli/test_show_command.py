@@ -43,3 +43,12 @@ def test_show_counts_what_the_algorithm_does(tmp_path, algorithm, work, weights)
     assert ("\nwork " in text) == (work is not None)
     assert work is None or work in text
     assert text.split("\n\n")[1].startswith(weights)
+
+
+def test_features_without_names_are_counted_from_0_and_those_of_svmlight_files_as_there(tmp_path):
+    target, data = tmp_path / "m.safetensors", tmp_path / "rows.svm"
+    rb.save(rb.Perceptron(fit_intercept=False).fit([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]], [1, 0]), target)
+    assert [each["feature"] for each in rosenblatt("show", target, "--json").json["heaviest"]] == ["0"]
+    data.write_text("1 1:1\n-1 1:-1\n" * 5)
+    rosenblatt("train", data, "--holdout", 0, "-o", target)
+    assert [each["feature"] for each in rosenblatt("show", target, "--json").json["heaviest"]] == ["1"]

@@ -54,7 +54,7 @@ def heaviest(model: Model, count: int) -> list[dict[str, Any]]:
 
     import numpy as np
 
-    names, classes, found = model.feature_names or range(1, model.n_features + 1), model.classes.tolist(), []
+    names, classes, found = model.feature_names or range(model.n_features), model.classes.tolist(), []
     heads = [classes[1]] if len(model.coef) == 1 else classes
     if model.pairs:  # one plane per pair; a positive score favors the second class
         heads = [f"{other} (not {one})" for one, other in itertools.combinations(classes, 2)]

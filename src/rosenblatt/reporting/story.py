@@ -37,7 +37,7 @@ class Story:
     X_test, y_test : array or CSR matrix, and labels, optional
         The test rows.
     feature_names : sequence of str, optional
-        Names of the columns of X; by default they are numbered from 1.
+        Names of the columns of X; by default they are numbered from 0.
     class_names : sequence of str, optional
         Names in the order of `classes_`; by default the labels.
     certificate : Certificate, optional
@@ -169,7 +169,7 @@ class Facts:
     def feature(self, j: int) -> str:
         """Return the name of column j."""
         names = self.story.feature_names
-        return str(names[j]) if names is not None and j < len(names) else f"feature {j + 1}"
+        return str(names[j]) if names is not None and j < len(names) else f"feature {j}"
 
 
 def label_text(label: object) -> str:

@@ -53,6 +53,14 @@ def test_sparse_columns_are_scaled_without_moving_them() -> None:
     assert not scaling.evidence["centered"]
 
 
+def test_columns_without_names_are_counted_from_0() -> None:
+    X, y = wide_scales()
+    scales = only(checked(X, y), "scales")
+    assert scales.evidence["names"] == ["column 1", "column 0"]
+    assert ": column 1 ranges from " in scales.sentence
+    assert ", column 0 from " in scales.sentence
+
+
 def test_columns_far_from_zero_and_constant_ones() -> None:
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.uniform(1990, 2020, 60), rng.normal(size=60), np.full(60, 4.0)])

@@ -205,7 +205,7 @@ def test_heaviest_features_by_weight_times_spread(k):
     assert abs(values) == pytest.approx(np.sort(heights)[::-1][:15])
     scale = draw(report, "features").marks[0]
     assert isinstance(scale, HorizontalBars)
-    assert scale.names[0] == f"feature {order[0] + 1}"
+    assert scale.names[0] == f"feature {order[0]}"
 
 
 @pytest.mark.parametrize("shift", [0.0, 1e6])

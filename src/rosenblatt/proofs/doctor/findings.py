@@ -59,7 +59,7 @@ class Finding:
         The kind of the finding, one of "verdict", "duplicates", "without_duplicates", "scales", "constant", "offset",
         "long_rows", "scaling", "imbalance", "errors", "degree" and "advice".
     sentence : str
-        The finding as text. It counts rows and columns from 1.
+        The finding as text. It counts rows from 1, and columns without names from 0.
     evidence : dict
         The numbers of the finding: row and column positions from 0, ranges, certificates.
 
@@ -186,19 +186,15 @@ def update_count(bound: float) -> str:
 
 @dataclass(frozen=True)
 class ColumnNames:
-    """Names of columns in sentences: the given names quoted, or numbers from 1."""
+    """Names of columns in sentences: the given names quoted, or numbers from 0."""
 
     names: Sequence[str] | None
 
     def short(self, c: int) -> str:
-        return str(c + 1) if self.names is None else repr(self.names[c])
+        return str(c) if self.names is None else repr(self.names[c])
 
     def __call__(self, c: int, start: str = "column") -> str:
         return f"{start} {self.short(c)}"
-
-    def for_program(self, c: int) -> str:
-        """The name in the evidence, where positions count from 0."""
-        return f"column {c if self.names is None else self.short(c)}"
 
 
 @dataclass(frozen=True)
@@ -288,7 +284,7 @@ def _scales(columns: Columns, name: ColumnNames, large: int, small: int, ratio: 
     )
     span = {which: [float(columns.minimum[c]), float(columns.maximum[c])] for which, c in (("large", large), ("small", small))}
     evidence = {"ratio": ratio, "largest": large, "smallest": small, "ranges": span}
-    return Finding("scales", sentence, evidence | {"names": [name.for_program(large), name.for_program(small)]})
+    return Finding("scales", sentence, evidence | {"names": [name(large), name(small)]})
 
 
 def long_rows(given: LabeledRows, certificate: Certificate) -> Iterator[Finding]:
