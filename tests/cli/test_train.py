@@ -196,6 +196,21 @@ def test_no_command_overwrites_its_input(tmp_path):
     assert rb.load(model).kind == "Perceptron"
 
 
+def test_a_model_replaces_models_and_empty_files_only(tmp_path):
+    """`train DATA TEST` would destroy the rows of the second file."""
+    test = tmp_path / "test.csv"
+    test.write_text("a,label\n1,yes\n")
+    refused = rosenblatt("train", "example:iris", test)
+    assert refused.code == 2
+    assert f"not overwritten, because it is not a model file; to test on it: --test {test}" in refused.err
+    assert test.read_text() == "a,label\n1,yes\n"
+    empty = tmp_path / "m"
+    empty.touch()
+    for _ in range(2):
+        assert rosenblatt("train", "example:iris", empty).code == 0
+    assert rb.load(empty).kind == "Perceptron"
+
+
 def test_proofs_name_the_rows_of_the_file(tmp_path):
     data = tmp_path / "rows.csv"
     rows = [(i, "yes" if i > 50 else "no") for i in range(100)]

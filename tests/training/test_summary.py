@@ -67,7 +67,9 @@ def test_the_margin(outcome: Outcome, margin: float, errors: int, text: str) -> 
 def test_work_names_passes_updates_and_the_bound(outcome: Outcome) -> None:
     passes, updates = outcome.estimator.n_iter_, outcome.estimator.n_updates_  # type: ignore[attr-defined]
     start = f"{passes} passes, {updates:,} updates"
-    assert dict(summarize(outcome))["work"].startswith(f"{start}; per pass ")
+    for passes, words in ((40, "per pass"), (41, "over the passes")):  # one bar for each of 40 passes
+        made = replace(outcome, history=tuple(PassRecord(n, n, n) for n in range(1, passes + 1)))
+        assert dict(summarize(made))["work"].startswith(f"{start}; {words} ")
     few = replace(outcome, history=(PassRecord(1, 5, 5),))
     assert dict(summarize(few))["work"] == start
     assert dict(summarize(replace(few, bound=97.9)))["work"] == f"{start} (at most 97 are possible: R^2/gamma^2)"

@@ -64,7 +64,7 @@ def command(seed: int, output: str | None) -> None:
         outcome = train(request, watch)
     print_fields(summarize(outcome))
 
-    _heading(console, "2. One run, four readings", "model.reading('pocket')")
+    _heading(console, "2. One run, four readings", "model.reading('pocket')", prompt=">>>")
     console.print(_readings_table(outcome))
 
     _heading(console, "3. Prove", f"rosenblatt certify {DATA}")
@@ -77,12 +77,12 @@ def command(seed: int, output: str | None) -> None:
     _report(console, outcome, output)
 
 
-def _heading(console: Console, title: str, command: str) -> None:
+def _heading(console: Console, title: str, command: str, prompt: str = "$") -> None:
     from rich.rule import Rule
 
     console.print()
     console.print(Rule(f"[bold]{title}[/]", align="left"))
-    console.print(f"[dim]$ {command}[/]\n", soft_wrap=True)
+    console.print(f"[dim]{prompt} {command}[/]\n", soft_wrap=True)
 
 
 def _readings_table(outcome: Outcome) -> Table:
@@ -116,7 +116,7 @@ def _prove(console: Console) -> None:
     certificate = certify(rows.X, rows.y)
     console.print(str(certificate), markup=False, soft_wrap=True)
     check = verify(certificate, rows.X, rows.y)
-    console.print(f"Checked in exact arithmetic by code that shares nothing with the solver: {check}")
+    console.print(f"{check} (checked in exact arithmetic, by code that shares nothing with the solver)")
 
 
 def _compare(console: Console, outcome: Outcome) -> None:

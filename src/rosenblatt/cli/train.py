@@ -146,6 +146,7 @@ class Outputs:
         figure_paths = [path for _, path in outputs.figures]
         for path in (outputs.model, *figure_paths):
             check_writable(path, request.data, request.test)
+        _check_replaceable(outputs.model)
         check_writable(report, request.data, request.test, ending=".html")
         paths = [outputs.model, *([report] if report else []), *figure_paths]
         if len({os.path.realpath(path) for path in paths}) < len(paths):
@@ -168,6 +169,14 @@ class Outputs:
             save_chart(chart, path)
             written[f"plot of {name}"] = path
         return written
+
+
+def _check_replaceable(path: str) -> None:
+    """Raise a `Failure` if the model would replace a file that is not a model, such as rows given after the data."""
+    from ..models.container import starts_as_model
+
+    if os.path.isfile(path) and os.path.getsize(path) and not starts_as_model(path):
+        raise Failure(f"{path}: not overwritten, because it is not a model file; to test on it: --test {path}")
 
 
 def _model_path(data: str, output: str | None) -> str:

@@ -226,6 +226,13 @@ def _format_version(text: str) -> int:
     return version
 
 
+def starts_as_model(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file begins like a model file: with a header length that fits, and a JSON object."""
+    with Path(path).open("rb") as file:
+        start = file.read(9)
+    return len(start) == 9 and 2 <= _header_length(start) <= os.path.getsize(path) - 8 and start.endswith(b"{")
+
+
 def _header_length(raw: bytes | bytearray | memoryview) -> int:
     return int.from_bytes(raw[:8], "little")
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from ..array_types import FloatArray, MatrixLike
 from ..certificates.exact_numbers import Interval, as_float
+from ..certificates.sentences import describe_clash
 from ..certificates.statements import Certificate, Inseparable, Separable
 from ..validation import check_choice, check_flag, check_number
 from .certify import certify
@@ -196,7 +197,7 @@ def mistake_bound(
         return _bound_by_model(model, X, y, b / rho, bool(fit_intercept))
     certificate = certify(X, y, fit_intercept=fit_intercept, time_limit=time_limit)
     if isinstance(certificate, Inseparable):
-        raise ValueError(f"the mistakes of a perceptron on these rows are not bounded: {certificate}")
+        raise ValueError(f"the mistakes of a perceptron on these rows are not bounded, because {describe_clash(certificate)}")
     share = Fraction(b) / Fraction(rho) * (2 if certificate.about.n_planes == 1 else 1)
     squares = longest_row(validated_matrix(X)) + int(fit_intercept) + share
     upper = certified_bound(certificate, share) if isinstance(certificate, Separable) else math.inf

@@ -9,11 +9,12 @@ from .text import count, cut
 
 LEVELS = "▁▂▃▄▅▆▇█"
 EIGHTHS = " ▏▎▍▌▋▊▉█"
+SPARKLINE_BARS = 40
 NAME_CHARS = 20  # characters of a class name, at most
 MISTAKES_LISTED = 3  # classes listed as mistakes of a class, at most
 
 
-def sparkline(values: Sequence[float], width: int = 40) -> str:
+def sparkline(values: Sequence[float], width: int = SPARKLINE_BARS) -> str:
     """Draw values as a row of small bars, scaled from the lowest to the highest; long series are thinned evenly.
 
     >>> sparkline([9, 6, 4, 3, 2, 1])

@@ -113,10 +113,10 @@ def count_bound(bound: float) -> str:
 def duration(seconds: float) -> str:
     """Write a duration in the unit that suits it.
 
-    >>> duration(0.0123), duration(3.44), duration(150.0), duration(10800.0)
-    ('12 ms', '3.4 s', '2.5 min', '3.0 h')
+    >>> duration(0.0123), duration(0.9999), duration(3.44), duration(150.0), duration(10800.0)
+    ('12 ms', '1.0 s', '3.4 s', '2.5 min', '3.0 h')
     """
-    if seconds < 1.0:
+    if seconds < 0.9995:
         return f"{seconds * 1e3:.0f} ms"
     if seconds < 120.0:
         return f"{seconds:.1f} s"

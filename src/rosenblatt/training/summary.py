@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..certificates.statements import Inseparable
-from ..reporting.terminal import sparkline
+from ..reporting.terminal import SPARKLINE_BARS, sparkline
 from ..reporting.text import comma_list, count, count_bound, duration, percent, percent_range, plural, short
 from .metrics import Confusion
 
@@ -128,7 +128,9 @@ def _work(outcome: Outcome) -> str:
     work = count_work(outcome.estimator.n_iter_, outcome.estimator._updates_made)
     if work and bound is not None:
         work += f" (at most {count_bound(bound)} are possible: {_bound_formula(outcome)})"
-    return work + (f"; per pass {sparkline(each)}" if len(each) >= SPARKLINE_PASSES else "")
+    if len(each) < SPARKLINE_PASSES:
+        return work
+    return f"{work}; {'per pass' if len(each) <= SPARKLINE_BARS else 'over the passes'} {sparkline(each)}"
 
 
 def _bound_formula(outcome: Outcome) -> str:
