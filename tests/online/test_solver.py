@@ -252,6 +252,16 @@ def test_mistakes_end_when_there_are_none() -> None:
     np.testing.assert_array_equal(model.predict(X), y)
 
 
+def test_a_mistakes_run_reports_progress_within_a_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pass is as many full scans as there are rows, which takes long."""
+    monkeypatch.setattr("rosenblatt.online.solver.WORK_PER_CALL", 1)
+    X, y = noise(20)
+    seen: list[Progress] = []
+    with rb.progress_callback(seen.append):
+        perceptron(order="mistakes", max_iter=1, random_state=0).fit(X, y)
+    assert [(each.passes, each.visited, each.updates) for each in seen] == [(0, k, k) for k in range(1, 20)] + [(1, 0, 20)]
+
+
 def test_heads_of_a_mistakes_run_may_end_for_different_reasons() -> None:
     """One head separates at once, the others use their updates up before a pass is over."""
     X, _ = noise(n=30)

@@ -161,6 +161,8 @@ def _run_full_scans(problem: Problem, rule: Rule, config: RunConfig, start: Stat
     rng = np.random.default_rng(config.seed)
     one_by_one = config.update == "online"  # order="mistakes"; batch steps have no order
     rate = problem.n_visited if one_by_one else 1  # updates that count as a pass
+    scan_work = (problem.density * start.bias.size + 1) * max(1, problem.n_visited)
+    scans_per_report = max(1, int(WORK_PER_CALL / scan_work))
     mean = 1.0 / problem.total_weight if config.update == "batch-mean" else 1.0
     run.retire_at_limits()
     before = run.state.counts.copy()
@@ -190,6 +192,8 @@ def _run_full_scans(problem: Problem, rule: Rule, config: RunConfig, start: Stat
             run.end_pass(done, before)
             run.retire_checked(done)
             before = run.state.counts.copy()
+        elif one_by_one and k % scans_per_report == 0:
+            run.report(done, before, k % rate)
     raise AssertionError("unreachable")
 
 
