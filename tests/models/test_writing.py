@@ -16,7 +16,7 @@ import pytest
 
 import rosenblatt as rb
 from effort import amount
-from rosenblatt.models.atomic_file import TEMPORARY_SUFFIX, WriteError, write_atomically
+from rosenblatt.atomic_file import TEMPORARY_SUFFIX, WriteError, write_atomically
 from rosenblatt.models.model import Model
 
 HERE = Path(__file__).parent

@@ -72,9 +72,9 @@ def command(data: str, out: str, to: str | None, as_json: bool, **given: Any) ->
 
 def convert(path: str, out: str, to: str | None, options: Options) -> tuple[int, int, str]:
     """Convert a file; returns the number of rows and columns and the format."""
+    from ..atomic_file import write_atomically
     from ..data.readers.read import EXTENSIONS, chunks, read
     from ..data.readers.sources import extension_of
-    from ..models.atomic_file import write_atomically
 
     target = to or (EXTENSIONS | {"csv": "csv"}).get(extension_of(out), "")
     if target not in OUTPUT_FORMATS:

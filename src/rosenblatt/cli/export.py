@@ -33,7 +33,7 @@ def command(model: str, table: str, output: str | None, **flags: bool) -> None:
       rosenblatt export adult.safetensors --sql --table people
       rosenblatt export a9a.safetensors -o a9a.onnx
     """
-    from ..models.atomic_file import write_atomically
+    from ..atomic_file import write_atomically
     from ..models.exports.export import LANGUAGES, ExportError, export
     from ..models.files import load_model
     from ..reporting.text import plural

@@ -51,7 +51,7 @@ def command(model: str, data: str, scores: bool, output: str, as_json: bool, **g
     if output == "-":
         prediction.write(sys.stdout.buffer)
         return
-    from ..models.atomic_file import write_atomically
+    from ..atomic_file import write_atomically
     from .console import check_writable
 
     check_writable(output, data, model)

@@ -84,7 +84,7 @@ def run(data: str | None, options: Options, given: dict[str, Any]) -> None:
 
 def _export(path: str, data: str | None, options: Options, state: dict[str, Any] | None) -> None:
     check_writable(path, data, ending=".html")
-    from ..models.atomic_file import check_folder, write_atomically
+    from ..atomic_file import check_folder, write_atomically
     from ..reporting.text import byte_size
 
     check_folder(path)

@@ -229,7 +229,7 @@ def command_line() -> str:
 
 def write_report_file(outcome: Outcome, path: str, command: str) -> None:
     """Write the HTML report of a run."""
-    from ..models.atomic_file import write_atomically
+    from ..atomic_file import write_atomically
     from ..reporting.page import write_report
 
     write_atomically(path, write_report(_story(outcome, command)).encode())

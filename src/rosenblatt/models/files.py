@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ..array_types import Array, MatrixLike
+from ..atomic_file import write_atomically
 from ..catalog import ESTIMATORS, application_hook, is_estimator
 from ..online.stopping import Stop
-from .atomic_file import write_atomically
 from .container import FORMAT, Arrays, Meta, Parts, all_finite, pack, read, require
 from .model import Model, RecipeLike, provenance_now, provenance_of_data
 from .state import estimator_of, model_of

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...models.atomic_file import STALE_AFTER_S, TEMPORARY_SUFFIX, write_atomically
+from ...atomic_file import STALE_AFTER_S, TEMPORARY_SUFFIX, write_atomically
 from ...models.container import ModelError, pack, read, require
 from ...models.files import from_parts, to_parts
 from ...models.model import Model, provenance_now

@@ -23,7 +23,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 import numpy as np
 
 from ...array_types import IntArray
-from ...models.atomic_file import sync_folder
+from ...atomic_file import sync_folder
 from ...reporting.text import plural
 from .. import features
 from ..explanation import extremes, names_in
