@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Literal, TypeAlias
 
-from .reporting.text import count, plural, short
+from .reporting.text import count, plural, printable, short
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def current_callback(verbose: bool = False) -> ProgressCallback | None:
 
     def write(progress: Progress) -> None:
         if progress.ended_pass:
-            sys.stderr.write(f"{progress}\n")
+            sys.stderr.write(printable(progress) + "\n")
         if installed is not None:
             installed(progress)
 

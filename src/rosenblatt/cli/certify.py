@@ -60,10 +60,10 @@ def command(
     if as_json:
         print_json(certificate_to_dict(certificate))
     else:
-        out().print(str(certificate), markup=False, soft_wrap=True)
+        out().print(str(certificate), soft_wrap=True)
         if output is not None:
             check = shlex.join(["rosenblatt", "verify", output, data])
             more = " (with the same data options)" if options != Options() or degree > 1 else ""
-            out().print(f"written to {output}; check it: {check}{more}", markup=False, soft_wrap=True)
+            out().print(f"written to {output}; check it: {check}{more}", soft_wrap=True)
     if certificate.verdict != "separable":
         raise click.exceptions.Exit(INSEPARABLE if certificate.verdict == "inseparable" else UNDECIDED)

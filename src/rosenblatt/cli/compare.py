@@ -73,8 +73,8 @@ def command(data: str, algorithms: list[str] | None, as_json: bool, **given: Any
     console.print(comparison_table(entries, winner, console.width))
     for entry in entries:
         if entry.failed:
-            console.print(f"   {entry.algorithm}: {entry.failed}", style="dim", markup=False, soft_wrap=True)
-    console.print(f"\n{verdict.sentence}", markup=False, soft_wrap=True)
+            console.print(f"   {entry.algorithm}: {entry.failed}", style="dim", soft_wrap=True)
+    console.print(f"\n{verdict.sentence}", soft_wrap=True)
 
 
 def comparison_table(entries: list[Entry], winner: Entry | None, width: int = 120) -> Table:

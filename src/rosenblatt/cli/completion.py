@@ -20,6 +20,8 @@ def command(shell: str) -> None:
     """
     from click.shell_completion import get_completion_class
 
+    from .console import echo
+
     completer = get_completion_class(shell)
     assert completer is not None
-    click.echo(completer(main, {}, "rosenblatt", "_ROSENBLATT_COMPLETE").source())
+    echo(completer(main, {}, "rosenblatt", "_ROSENBLATT_COMPLETE").source())

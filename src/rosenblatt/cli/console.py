@@ -1,11 +1,14 @@
 """Output of the commands: results, progress bars, error lines, and checks of files that will be written.
 
-Results are printed to standard output, notes and progress to standard error.
+Results are printed to standard output, notes and progress to standard error. Commands print with the functions of this module
+alone: names, labels and mails may contain control sequences, which no terminal may receive.
 """
 
 from __future__ import annotations
 
+import codecs
 import errno
+import io
 import json
 import os
 import shutil
@@ -17,14 +20,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, cast
 
 import click
 
+from ..reporting.text import UNSAFE_IN_LINES, printable
 from ..validation import ParameterProblem
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
 
     from ..progress import Progress
 
@@ -50,15 +55,59 @@ USE_INSTEAD = {
 # --- results and notes -----------------------------------------------------------------------------------------------------
 
 
-def out() -> Console:
-    """Return a rich console on standard output."""
+def echo(text: str = "", *, err: bool = False) -> None:
+    """Print lines of text to standard output or standard error."""
+    click.echo(printable(text, lines=True), err=err)
+
+
+def out(*, stderr: bool = False) -> Console:
+    """Return a rich console on standard output or standard error. Text is printed as it is, without markup."""
     from rich.console import Console
 
-    return Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_COLUMNS)
+    class SafeConsole(Console):
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+            for segment in super().render(renderable, options):
+                yield segment if segment.control else segment._replace(text=printable(segment.text, lines=True))
+
+    width = None if stderr or _on_terminal() else PIPE_COLUMNS
+    return SafeConsole(stderr=stderr, width=width, highlight=False, markup=False, emoji=False)
+
+
+def data_out() -> BinaryIO:
+    """Return standard output for the contents of a file: the bytes as they are, or printable text on a terminal."""
+    return cast("BinaryIO", _TerminalBytes()) if _on_terminal() else sys.stdout.buffer
+
+
+def _on_terminal() -> bool:
+    return sys.stdout.isatty()
+
+
+class _TerminalBytes(io.RawIOBase):
+    """A binary file that is shown on the terminal."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        click.echo(printable(self._decoder.decode(bytes(data)), lines=True), nl=False)
+        return len(data)
+
+    def flush(self) -> None:
+        sys.stdout.flush()
 
 
 def print_json(result: object) -> None:
-    click.echo(json.dumps(result, indent=1, ensure_ascii=False, allow_nan=False, default=_as_json))
+    echo(json_text(result, indent=1))
+
+
+def json_text(value: object, indent: int | None = None) -> str:
+    """JSON in UTF-8, with escapes for what is unsafe on a terminal."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False, default=_as_json)
+    return UNSAFE_IN_LINES.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _as_json(value: object) -> object:
@@ -68,18 +117,19 @@ def _as_json(value: object) -> object:
 
 def note(sentence: str) -> None:
     """Print a note to standard error."""
-    click.echo(sentence, err=True)
+    echo(sentence, err=True)
 
 
 def print_fields(fields: list[tuple[str, str]]) -> None:
     """Print names on the left and their values on the right, wrapped to the terminal."""
     left = max(len(name) for name, _ in fields) + 2
-    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPE_COLUMNS
+    columns = shutil.get_terminal_size().columns if _on_terminal() else PIPE_COLUMNS
     for name, value in fields:
-        first, *more = textwrap.wrap(value, max(MIN_TEXT_COLUMNS, columns - left), break_on_hyphens=False) or [""]
-        click.echo(click.style(name, bold=True) + " " * (left - len(name)) + first)
+        room = max(MIN_TEXT_COLUMNS, columns - left)
+        first, *more = textwrap.wrap(printable(value, lines=True), room, break_on_hyphens=False) or [""]
+        click.echo(click.style(printable(name), bold=True) + " " * (left - len(name)) + first)
         for line in more:
-            click.echo(" " * left + line)
+            echo(" " * left + line)
 
 
 # --- progress --------------------------------------------------------------------------------------------------------------
@@ -117,11 +167,11 @@ class _Bar:
         self._bar.update(self._task, completed=done, total=total, text=str(progress))
 
     def _open(self) -> None:
-        from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"))
-        self._bar = Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+        texts = [TextColumn(field, markup=False) for field in ("{task.description}", "{task.fields[text]}")]
+        columns = (texts[0], BarColumn(), texts[1], TimeElapsedColumn(), TimeRemainingColumn())
+        self._bar = Progress(*columns, console=out(stderr=True), transient=True)
         self._bar.start()
         self._task = self._bar.add_task(self.title, total=None, text="")
 
@@ -141,7 +191,7 @@ class Failure(click.ClickException):
         self.exit_code = exit_code  # type: ignore[misc]
 
     def show(self, file: IO[Any] | None = None) -> None:
-        click.echo(f"rosenblatt: {self.message}", file=file, err=file is None)
+        click.echo(printable(f"rosenblatt: {self.message}", lines=True), file=file, err=file is None)
 
 
 def usage(error: click.UsageError, ctx: click.Context) -> click.ClickException:

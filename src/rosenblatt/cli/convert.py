@@ -6,7 +6,6 @@ Files are converted chunk by chunk; only npz files are held in memory.
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
@@ -75,6 +74,7 @@ def convert(path: str, out: str, to: str | None, options: Options) -> tuple[int,
     from ..atomic_file import write_atomically
     from ..data.readers.read import EXTENSIONS, chunks, read
     from ..data.readers.sources import extension_of
+    from .console import data_out
 
     target = to or (EXTENSIONS | {"csv": "csv"}).get(extension_of(out), "")
     if target not in OUTPUT_FORMATS:
@@ -86,8 +86,9 @@ def convert(path: str, out: str, to: str | None, options: Options) -> tuple[int,
 
     conversion = _Conversion(path, options, read_chunks, target)
     if out == "-":
-        conversion.write(sys.stdout.buffer)
-        sys.stdout.flush()
+        printed = data_out()
+        conversion.write(printed)
+        printed.flush()
     else:
         write_atomically(out, lambda file: _write_compressed(file, out, conversion.write))
     return conversion.rows, conversion.columns, target

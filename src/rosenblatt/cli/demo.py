@@ -47,6 +47,7 @@ def command(seed: int, output: str | None) -> None:
       rosenblatt demo --seed 3
     """
     from rich.panel import Panel
+    from rich.text import Text
 
     from ..training.request import Request
     from ..training.summary import summarize
@@ -56,7 +57,8 @@ def command(seed: int, output: str | None) -> None:
     if output is not None and Path(output).exists() and not Path(output).is_dir():
         raise Failure(f"{output}: is a file, not a folder")
     console = out()
-    console.print(Panel.fit("[bold]Rosenblatt[/]: linear classifiers that show their work"))
+    title = Text.assemble(("Rosenblatt", "bold"), ": linear classifiers that show their work")
+    console.print(Panel.fit(title))
     seeded = f"{DATA} --seed {seed}" if seed else DATA
     _heading(console, "1. Train", f"rosenblatt train {seeded}")
     request = Request(data=DATA, seed=seed)
@@ -79,10 +81,11 @@ def command(seed: int, output: str | None) -> None:
 
 def _heading(console: Console, title: str, command: str, prompt: str = "$") -> None:
     from rich.rule import Rule
+    from rich.text import Text
 
     console.print()
-    console.print(Rule(f"[bold]{title}[/]", align="left"))
-    console.print(f"[dim]{prompt} {command}[/]\n", soft_wrap=True)
+    console.print(Rule(Text(title, style="bold"), align="left"))
+    console.print(f"{prompt} {command}\n", style="dim", soft_wrap=True)
 
 
 def _readings_table(outcome: Outcome) -> Table:
@@ -114,7 +117,7 @@ def _prove(console: Console) -> None:
 
     rows = read_labeled_rows(DATA, Options())
     certificate = certify(rows.X, rows.y)
-    console.print(str(certificate), markup=False, soft_wrap=True)
+    console.print(str(certificate), soft_wrap=True)
     check = verify(certificate, rows.X, rows.y)
     console.print(f"{check} (checked in exact arithmetic, by code that shares nothing with the solver)")
 
@@ -129,11 +132,13 @@ def _compare(console: Console, outcome: Outcome) -> None:
         entries = list(compare(outcome.request, outcome.prepared, list(COMPARED_ALGORITHMS), lambda name: watch))
     verdict = choose_winner(entries)
     console.print(comparison_table(entries, verdict.winner, console.width))
-    console.print(f"\n{verdict.sentence}", markup=False, soft_wrap=True)
+    console.print(f"\n{verdict.sentence}", soft_wrap=True)
 
 
 def _report(console: Console, outcome: Outcome, output: str | None) -> None:
     import tempfile
+
+    from rich.text import Text
 
     from ..models.files import save
     from .train import build_model, write_report_file
@@ -143,6 +148,6 @@ def _report(console: Console, outcome: Outcome, output: str | None) -> None:
     report, model = folder / "report.html", folder / "breast-cancer.safetensors"
     write_report_file(outcome, str(report), f"rosenblatt train {DATA} --seed {outcome.request.seed}")
     save(build_model(outcome), model)
-    console.print(f"Report (one HTML file): [bold]{report}[/]", soft_wrap=True)
-    console.print(f"Model:                  [bold]{model}[/]", soft_wrap=True)
+    for what, path in (("Report (one HTML file): ", report), ("Model:                  ", model)):
+        console.print(Text.assemble(what, (str(path), "bold")), soft_wrap=True)
     console.print(f"\nNext: rosenblatt show {model}\n      rosenblatt --help", soft_wrap=True)

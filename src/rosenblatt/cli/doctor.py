@@ -47,7 +47,7 @@ def command(data: str, time_limit: float, as_json: bool, **given: Any) -> None:
     if as_json:
         print_json(diagnosis.to_dict())
     else:
-        out().print(str(diagnosis), markup=False, soft_wrap=True)
+        out().print(str(diagnosis), soft_wrap=True)
 
 
 def _train_command(data: str, given: dict[str, Any]) -> str:

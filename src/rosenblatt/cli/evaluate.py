@@ -72,7 +72,7 @@ def _print_classes(confusion: Confusion, names: list[str]) -> None:
 
     from ..reporting.terminal import confusion_lines
     from ..reporting.text import count, fixed
-    from .console import out
+    from .console import echo, out
 
     matrix = len(names) <= MAX_MATRIX_CLASSES
     columns = [*(f"as {name}" for name in names if matrix), "precision", "recall", "F1"]
@@ -85,4 +85,4 @@ def _print_classes(confusion: Confusion, names: list[str]) -> None:
         table.add_row(Text(name), *cells, *(fixed(share) for share in shares))
     out().print(table)
     if not matrix:
-        click.echo("\n" + "\n".join(confusion_lines(names, confusion.counts.tolist())))
+        echo("\n" + "\n".join(confusion_lines(names, confusion.counts.tolist())))

@@ -37,7 +37,7 @@ def command(model: str, table: str, output: str | None, **flags: bool) -> None:
     from ..models.exports.export import LANGUAGES, ExportError, export
     from ..models.files import load_model
     from ..reporting.text import plural
-    from .console import Failure, check_writable, note
+    from .console import Failure, check_writable, data_out, note
 
     language = _language(flags, output)
     if language == "onnx" and output is None and sys.stdout.isatty():
@@ -49,7 +49,7 @@ def command(model: str, table: str, output: str | None, **flags: bool) -> None:
             raise
         raise Failure(f"{error.problem}; train with {error.option}") from None
     if output is None or output == "-":
-        sys.stdout.buffer.write(content)
+        data_out().write(content)
         return
     check_writable(output, model, ending=LANGUAGES[language])
     write_atomically(output, content)

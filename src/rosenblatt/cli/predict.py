@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from .console import note
+from .console import data_out, note
 from .options import about_data, as_json, data_argument, load_first, model_argument, options_for
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def command(model: str, data: str, scores: bool, output: str, as_json: bool, **g
     loaded = load_first(load_model, model, data)
     prediction = Prediction(loaded, data, options_for(loaded, given), scores, as_json)
     if output == "-":
-        prediction.write(sys.stdout.buffer)
+        prediction.write(data_out())
         return
     from ..atomic_file import write_atomically
     from .console import check_writable

@@ -31,7 +31,7 @@ def command(model: str, features: int, as_json: bool) -> None:
       rosenblatt show a9a.safetensors --features 20
     """
     from ..models.files import load_model
-    from .console import out, print_fields, print_json
+    from .console import echo, out, print_fields, print_json
 
     loaded = load_model(model)
     heavy = heaviest(loaded, features)
@@ -40,10 +40,10 @@ def command(model: str, features: int, as_json: bool) -> None:
         return
     print_fields(_fields(_as_dict(loaded)))
     if heavy:
-        click.echo()
+        echo()
         out().print(_weights_table(heavy))
     elif loaded.coef is None and features:
-        click.echo("\nno weights to list: the hypotheses of the run vote")
+        echo("\nno weights to list: the hypotheses of the run vote")
 
 
 def heaviest(model: Model, count: int) -> list[dict[str, Any]]:

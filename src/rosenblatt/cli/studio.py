@@ -15,7 +15,7 @@ import click
 
 from ..catalog import ALGORITHMS
 from ..data.readers import is_example
-from .console import USE_INSTEAD, Failure, check_writable, has_option, note
+from .console import USE_INSTEAD, Failure, check_writable, echo, has_option, note
 from .options import AlgorithmName, WholeNumber, about_data, options_of
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def run(data: str | None, options: Options, given: dict[str, Any]) -> None:
         address = url_of(sockets)
 
         def ready() -> None:
-            click.echo(address)
+            echo(address)
             if not given["no_browser"]:
                 threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
                 note("press Ctrl-C to stop")

@@ -30,7 +30,7 @@ def command(certificate: str, data: str, degree: int, as_json: bool, **given: An
     """
     from ..certificates.files import load_certificate
     from ..certificates.verify import verify
-    from .console import print_json
+    from .console import echo, print_json
     from .options import read_labeled_rows
 
     claim = load_first(load_certificate, certificate, data)
@@ -39,6 +39,6 @@ def command(certificate: str, data: str, degree: int, as_json: bool, **given: An
     if as_json:
         print_json({"holds": bool(check), "verdict": claim.verdict, "sentence": str(check)})
     else:
-        click.echo(str(check))
+        echo(str(check))
     if not check:
         raise click.exceptions.Exit(REJECTED)

@@ -17,7 +17,6 @@ Of a longer mail the first `MAX_MAIL_BYTES` bytes are kept; `identity.digest` us
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
 import re
@@ -29,6 +28,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..data.readers.sources import Source
 from ..data.table import DataError
+from ..reporting.text import printable
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -291,17 +291,6 @@ def _bare(raw: bytes) -> bytes:
         return raw
     first, *quoted = raw.split(b"\n>")
     return b"".join((first, *((b"\n" if line.lstrip(b">").startswith(b"From ") else b"\n>") + line for line in quoted)))
-
-
-def printable(path: str) -> str:
-    r"""A name with control characters and invalid text escaped as in Python, safe for terminals.
-
-    >>> print(printable("ev\x1b[31mil\n.eml"))
-    ev\x1b[31mil\n.eml
-    """
-    with contextlib.suppress(UnicodeEncodeError):  # the name cannot be encoded; no file has it
-        path = os.fsencode(path).decode("utf-8", "backslashreplace")
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in path)
 
 
 def _reason(error: Exception) -> str:

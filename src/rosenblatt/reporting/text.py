@@ -15,11 +15,13 @@ Every layer may import this module; it imports the standard library alone.
     comma_list    a, b and 7 more
     quoted_list   'a', 'b' and 7 more
     cut           worst_conc…l_nucleus
+    printable     ev\\x1b[31mil
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 
 TIMES, MINUS = "\N{MULTIPLICATION SIGN}", "\N{MINUS SIGN}"
@@ -27,6 +29,11 @@ NAME_CHARS = 28  # length to which `cut` shortens a name
 QUOTED_CHARS = 60  # length to which `quoted_list` shortens a name
 MAX_EXACT_BOUND = 1e9  # up to which `count_bound` writes all digits
 LISTED_ITEMS = 12  # items of a list that are named; the others are counted
+
+# Characters that a terminal executes or that hide or reorder others: C0 and C1 controls, line separators, marks of the writing
+# direction, and halves of characters, which cannot be encoded.
+UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+UNSAFE_IN_LINES = re.compile(UNSAFE.pattern.replace("\x00-\x1f", "\x00-\x08\x0b-\x1f"))
 
 
 def count(number: float) -> str:
@@ -148,7 +155,7 @@ def join_and(items: Sequence[object], limit: int | None = None) -> str:
     """
     if limit is not None and len(items) > limit:
         return comma_list(items, limit)
-    *first, last = map(str, items)
+    *first, last = map(printable, items)
     return f"{', '.join(first)} and {last}" if first else last
 
 
@@ -158,7 +165,7 @@ def comma_list(items: Sequence[object], limit: int = LISTED_ITEMS) -> str:
     >>> comma_list(["a", "b"]), comma_list([1, 2, 3, 4], limit=2)
     ('a, b', '1, 2 and 2 more')
     """
-    return _with_rest(map(str, items[:limit]), len(items) - limit)
+    return _with_rest(map(printable, items[:limit]), len(items) - limit)
 
 
 def quoted_list(names: Sequence[str], limit: int = LISTED_ITEMS) -> str:
@@ -182,8 +189,29 @@ def cut(name: object, length: int = NAME_CHARS) -> str:
     >>> cut("a short one"), cut("worst_concave_points_of_the_cell_nucleus", 20)
     ('a short one', 'worst_conc…l_nucleus')
     """
-    text = " ".join(str(name).split())
+    text = printable(" ".join(str(name).split()))
     if len(text) <= length:
         return text
     head = length // 2
     return f"{text[:head]}…{text[len(text) - (length - head - 1) :]}"
+
+
+def printable(text: object, *, lines: bool = False) -> str:
+    r"""Escape what is unsafe on a terminal, as in a string literal of Python. Text from files, mails and labels is printed so.
+
+    Line feeds and tabs stay with ``lines=True``. Bytes of a file name that are not UTF-8 are escaped as bytes.
+
+    >>> print(printable("ev\x1b]52;c;\x07il\n.eml"), printable("\udcff"))
+    ev\x1b]52;c;\x07il\n.eml \xff
+    >>> print(printable("two\nlines\r", lines=True))
+    two
+    lines\r
+    """
+    return (UNSAFE_IN_LINES if lines else UNSAFE).sub(_escape, str(text))
+
+
+def _escape(found: re.Match[str]) -> str:
+    character = found[0]
+    if "\udc80" <= character <= "\udcff":  # a byte that os.fsdecode could not decode
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    return repr(character)[1:-1]

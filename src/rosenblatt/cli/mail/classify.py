@@ -7,7 +7,6 @@ that nothing here may import slow modules.
 from __future__ import annotations
 
 import io
-import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any, TypeVar
 import click
 
 from ...reporting.text import fixed
-from ..console import Failure, failure
+from ..console import Failure, data_out, echo, failure, json_text
 from ..options import WholeNumber, as_json
 from .common import home, opened
 
@@ -111,13 +110,13 @@ def classify(home: str, paths: tuple[str, ...], as_json: bool) -> int:
         for found in spam_filter.classify_many(raws()):
             label = found.label
             if as_json:
-                click.echo(json.dumps({"mail": source, **found._asdict()}, ensure_ascii=False))
+                echo(json_text({"mail": source, **found._asdict()}))
             else:
-                click.echo(f"{label:6}  {fixed(found.probability, 4)}  {fixed(found.score, 3, signed=True):>8}  {source}")
+                echo(f"{label:6}  {fixed(found.probability, 4)}  {fixed(found.score, 3, signed=True):>8}  {source}")
     report_skipped(reading)
     if reading.skipped or not reading.seen:
         if not reading.skipped:
-            click.echo("rosenblatt: no mail found", err=True)
+            echo("rosenblatt: no mail found", err=True)
         return ERROR
     return CODES[label] if reading.seen == 1 else 0
 
@@ -138,7 +137,7 @@ def pass_through(home: str, paths: tuple[str, ...], reasons: int) -> int:
         _write(raw)
         failed = failure(error)
         unchanged = "; the mail was passed through unchanged" if raw else ""
-        click.echo(f"rosenblatt: {getattr(failed, 'message', failed)}{unchanged}", err=True)
+        echo(f"rosenblatt: {getattr(failed, 'message', failed)}{unchanged}", err=True)
         return ERROR
     _write(*stamped)
     return CODES[label]
@@ -177,6 +176,7 @@ def _stamped(home: str, raw: bytes, reasons: int) -> tuple[tuple[memoryview, byt
 
 
 def _write(*pieces: bytes | memoryview) -> None:
+    written = data_out()
     for piece in pieces:
-        sys.stdout.buffer.write(piece)
-    sys.stdout.buffer.flush()
+        written.write(piece)
+    written.flush()

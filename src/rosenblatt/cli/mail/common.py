@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...mail.boxes import Mail, mails, printable
+from ...mail.boxes import Mail, mails
 from ...progress import Progress
 from ...reporting.text import count, join_and, plural
 from ..console import Failure, note
@@ -93,7 +93,7 @@ def no_mail(paths: Iterable[str], *readings: Reading) -> Failure:
         source, reason = skipped[0]
         return Failure(f"{source}: {reason}")
     report_skipped(*readings)
-    return Failure(f"no mail in {join_and([printable(path) for path in paths])}")
+    return Failure(f"no mail in {join_and(list(paths))}")
 
 
 # --- the options --spam and --ham ------------------------------------------------------------

@@ -12,7 +12,7 @@ import click
 from ...mail.message.message import FIELDS, Message
 from ...mail.store.filter_state import Settings
 from ...reporting.text import count, fixed, percent, plural
-from ..console import Failure, bar, check_picture, check_writable, note, out, print_json
+from ..console import Failure, bar, check_picture, check_writable, echo, note, out, print_json
 from ..options import Number, WholeNumber, as_json, seed
 from .common import Reading, Sides, Watch, home, opened, report_skipped, sides
 
@@ -119,7 +119,7 @@ def run(
     else:
         _print(found)
         if train == "errors":
-            click.echo("\nA filter that learns only its errors estimates its thresholds: no share of ham is guaranteed.")
+            echo("\nA filter that learns only its errors estimates its thresholds: no share of ham is guaranteed.")
     if plot is not None:
         _draw(found, plot)
 
@@ -190,7 +190,7 @@ def _print(evaluation: Evaluation) -> None:
     from ...mail.evaluation import LABELS
 
     figures, verdicts = evaluation.figures, evaluation.table()
-    click.echo(f"{count(figures.spam)} spam and {count(figures.ham)} ham, each classified before it was learned\n")
+    echo(f"{count(figures.spam)} spam and {count(figures.ham)} ham, each classified before it was learned\n")
     shares = Table("with the threshold 0", "%", "95 % interval", box=None, header_style="bold", padding=(0, 2, 0, 0))
     rows = (
         ("ham called spam (hm)", figures.hm),
@@ -203,7 +203,7 @@ def _print(evaluation: Evaluation) -> None:
     for name, share in rows:
         shares.add_row(name, fixed(share.value, 3), f"{fixed(share.low, 3)} to {fixed(share.high, 3)}")
     out().print(shares)
-    click.echo()
+    echo()
     counts = Table("with the thresholds of the filter", *LABELS, box=None, header_style="bold", padding=(0, 2, 0, 0))
     for column in counts.columns[1:]:
         column.justify = "right"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...reporting.text import byte_size, count, fixed, percent, short
-from ..console import note, out, print_fields, print_json
+from ..console import echo, note, out, print_fields, print_json
 from ..options import WholeNumber, as_json
 from .common import Reading, home, no_mail, opened
 
@@ -71,7 +71,7 @@ def explain(spam_filter: Filter, path: str, n_reasons: int, single: bool, as_jso
     print_fields(lines)
     rows = [(reason.name, reason.weight) for reason in reasons]
     if rows:
-        click.echo()
+        echo()
         out().print(_bars("for spam (+) or ham (-)", rows, [("all others", rest)]))
 
 
@@ -97,7 +97,7 @@ def show(spam_filter: Filter, n_features: int, as_json: bool) -> None:
     ])  # fmt: skip
     for title, rows in (("features of spam", spammy), ("features of ham", hammy)):
         if rows:
-            click.echo()
+            echo()
             out().print(_bars(title, [(reason.name, reason.weight) for reason in rows], []))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...reporting.text import count, join_and, plural
-from ..console import bar, note, print_json
+from ..console import bar, echo, note, print_json
 from ..options import Number, as_json
 from .common import Reading, Sides, home, no_mail, opened, report_skipped, sides
 
@@ -102,7 +102,7 @@ def learn(home: str, settings: dict[str, float], spam: tuple[str, ...], ham: tup
         parts.append(f"skipped {count(done.known)} known")
     if done.kept:
         parts.append(f"kept the old label of {count(done.kept)} (text dropped)")
-    click.echo(f"{', '.join(parts)}; the filter has {count(stats['spam'])} spam and {count(stats['ham'])} ham")
+    echo(f"{', '.join(parts)}; the filter has {count(stats['spam'])} spam and {count(stats['ham'])} ham")
     return int(done.kept)
 
 
@@ -116,7 +116,7 @@ def unlearn(spam_filter: Filter, paths: tuple[str, ...], as_json: bool) -> int:
     for source, (known, exact) in zip(sources, spam_filter.unlearn_many(_raws(reading, sources)), strict=True):
         results.append({"mail": source, "known": known, "taken_back": known and exact})
         if not as_json:
-            click.echo(f"{source}: {'is not in the filter' if not known else 'unlearned' if exact else TEXT_DROPPED}")
+            echo(f"{source}: {'is not in the filter' if not known else 'unlearned' if exact else TEXT_DROPPED}")
     return _end(reading, results, "taken_back", "unlearned", sum(not result["taken_back"] for result in results), as_json)
 
 
@@ -136,7 +136,7 @@ def relearn(spam_filter: Filter, paths: tuple[str, ...], side: str | None, as_js
             outcome = f"is already {now}" if was == now else f"is now {now}"
         results.append({"mail": source, "was": was, "is": now, "moved": moved})
         if not as_json:
-            click.echo(f"{source}: {outcome}")
+            echo(f"{source}: {outcome}")
     return _end(reading, results, "moved", "moved", missed, as_json)
 
 

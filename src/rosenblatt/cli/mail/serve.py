@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..console import note
+from ..console import echo, note
 from ..options import WholeNumber
 from .common import home, opened
 
@@ -117,9 +117,9 @@ def _print_addresses(addresses: Addresses) -> None:
         _note(sentence)
     if addresses.spamd is not None:
         host, port = addresses.spamd
-        click.echo(f"spamd   spamc -d {host} -p {port}")
+        echo(f"spamd   spamc -d {host} -p {port}")
     if addresses.socket is not None:
-        click.echo(f"spamd   spamc -U {addresses.socket}")
+        echo(f"spamd   spamc -U {addresses.socket}")
     if addresses.http is not None:
         host, port = addresses.http
-        click.echo(f"HTTP    http://{f'[{host}]' if ':' in host else host}:{port}/v1/classify")
+        echo(f"HTTP    http://{f'[{host}]' if ':' in host else host}:{port}/v1/classify")
