@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,6 @@ import pytest
 
 import rosenblatt as rb
 from effort import in_time
-from rosenblatt.certificates import files
 from rosenblatt.certificates.files import (
     MAX_BYTES,
     MAX_DIGITS,
@@ -212,7 +212,7 @@ def test_long_whole_numbers_are_written_in_hexadecimal(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["long.json"]
 
 
-@pytest.mark.parametrize("fails", ["fsync", "chmod", "replace"])
+@pytest.mark.parametrize("fails", ["fsync", "fchmod", "replace"])
 def test_a_failure_leaves_the_old_file_and_nothing_else(fails: str, tmp_path: Path, monkeypatch: Any) -> None:
     path = tmp_path / "certificate.json"
     rb.save_certificate(SEPARABLE, path)
@@ -220,7 +220,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(fails: str, tmp_path: Pa
     def fail(*arguments: Any, **options: Any) -> None:
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(files.os if fails == "fsync" else files.Path, fails, fail)
+    monkeypatch.setattr(Path if fails == "replace" else os, fails, fail)
     with pytest.raises(OSError, match="the disk is full"):
         rb.save_certificate(INSEPARABLE, path)
     monkeypatch.undo()
@@ -247,3 +247,83 @@ def test_a_new_file_has_the_rights_of_any_other(tmp_path: Path) -> None:
     rb.save_certificate(SEPARABLE, tmp_path / "certificate.json")
     (tmp_path / "other").write_text("")
     assert (tmp_path / "certificate.json").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+def test_a_link_is_followed_and_permissions_are_kept(tmp_path: Path) -> None:
+    real, link = tmp_path / "real.json", tmp_path / "link.json"
+    real.write_text("old")
+    real.chmod(0o600)
+    link.symlink_to("real.json")
+    rb.save_certificate(SEPARABLE, link)
+    assert link.is_symlink()
+    assert rb.load_certificate(real) == SEPARABLE
+    assert real.stat().st_mode & 0o777 == 0o600
+
+
+WRONG_BOUNDS = ["-1", "0", "-1/3", "1" + "0" * 400]
+
+
+@pytest.mark.parametrize("space", ["augmented", "geometric"])
+@pytest.mark.parametrize("square", WRONG_BOUNDS)
+def test_bounds_that_cannot_be_printed_are_refused(space: str, square: str) -> None:
+    """A negative square has no root, a margin of zero no mistake bound, and a lower bound is not above the upper one."""
+    _refused(_with([space, "lower_squared"], square), f"the bounds of {space} are not positive and ascending")
+    if square in WRONG_BOUNDS[:3]:
+        _refused(_with([space, "upper_squared"], square), f"the bounds of {space} are not positive and ascending")
+        _refused(_with(["radius_squared"], square), "its radius is not positive")
+
+
+def test_a_bound_of_zero_is_only_an_upper_one() -> None:
+    undecided = rb.Undecided(SEPARABLE.about, *CEILINGS)
+    _refused(_with(["geometric", "upper_squared"], "-1", undecided), "the bound of geometric is negative")
+    zero = parse_certificate(_with(["geometric", "upper_squared"], "0", undecided))
+    assert "geometric margin above 0 or" in str(zero)
+    assert zero.geometric.upper == 0.0
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        (["augmented", "planes"], [], "augmented must have a list of 1 planes"),
+        (["augmented", "planes", 0, "weights"], [[2, "1"]], "2 is not a position from 0 to 1"),
+        (["augmented", "pairs"], [], "it has no pairs, or one twice"),
+        (["augmented", "pairs"], [[0, 1, "1/2"], [0, 1, "1/2"]], "it has no pairs, or one twice"),
+        (["augmented", "pairs"], [[4, 1, "1"]], "4 is not a position from 0 to 3"),
+        (["augmented", "pairs"], [[0, 2, "1"]], "2 is not a position from 0 to 1"),
+    ],
+)
+def test_unknown_rows_classes_and_columns_are_refused(path: list[Any], value: Any, words: str) -> None:
+    _refused(_with(path, value), words)
+
+
+def test_every_certificate_that_loads_can_be_printed() -> None:
+    """With the content of a true certificate under another verdict, and its numbers replaced one by one."""
+    for certificate in (SEPARABLE, INSEPARABLE, rb.Undecided(SEPARABLE.about, *CEILINGS)):
+        for path in _fraction_paths(_content(certificate)):
+            for value in ("0", "-1", "1/3", "1" + "0" * 900, "1/1" + "0" * 900):
+                try:
+                    changed = parse_certificate(_with(path, value, certificate))
+                except ValueError:
+                    continue
+                assert str(changed) + repr(changed)
+                if isinstance(changed, rb.Separable):
+                    assert changed.radius > 0
+                    assert changed.geometric.lower <= changed.geometric.upper
+                    assert 0 <= changed.augmented.gap <= 1
+                    assert changed.mistake_bound.lower <= changed.mistake_bound.upper
+                    assert len(changed.coef) == len(changed.intercept)
+
+
+def _fraction_paths(node: Any, path: tuple[Any, ...] = ()) -> Any:
+    steps = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    if isinstance(node, str) and re.fullmatch(r"-?[0-9]+(/[0-9]+)?", node) and "classes" not in path:
+        yield list(path)
+    for step, child in steps:
+        yield from _fraction_paths(child, (*path, step))
+
+
+def test_a_certificate_made_by_hand_with_a_negative_bound_is_an_error_and_does_not_hang() -> None:
+    negative = replace(SEPARABLE.geometric, lower_squared=Fraction(-1))
+    for read in (str, lambda certificate: certificate.geometric.lower):
+        with pytest.raises(ValueError, match="a bound of a certificate is negative: its square is -1"):
+            read(replace(SEPARABLE, geometric=negative))

@@ -64,7 +64,9 @@ def root_above(square: Fraction) -> float:
 
 def _approximate_root(square: Fraction) -> float:
     """The square root in floats, even of squares beyond their range: the root of a 128-bit number times a power of two."""
-    if square <= 0:
+    if square < 0:
+        raise ValueError(f"a bound of a certificate is negative: its square is {decimal_text(square, 6)}")
+    if square == 0:
         return 0.0
     shift = (square.numerator.bit_length() - square.denominator.bit_length() - 128) // 2 * 2
     scaled = square * Fraction(2) ** -shift

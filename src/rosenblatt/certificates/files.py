@@ -13,16 +13,16 @@ then finds the false statement. A file that is truncated, too large, nested too 
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
 import re
-import tempfile
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ..atomic_file import write_atomically
+from .digit_budget import CertificateTooLargeError, shared_budget
 from .statements import About, Ceiling, Certificate, Inseparable, Margin, Pair, Plane, Separable, Undecided
 
 FORMAT, VERSION = "rosenblatt certificate", 1
@@ -30,20 +30,15 @@ MAX_BYTES = 1 << 28
 MAX_PARTS = 1 << 23  # list items and object fields; each takes about 100 bytes of memory
 MAX_DIGITS = 100_000  # digits of one integer
 MAX_DECIMAL_DIGITS = 4_000  # longer integers are written in hexadecimal, which Python parses in linear time and without a limit
-# Reducing a fraction costs the product of the lengths of numerator and denominator. This sum of products takes about 10 s.
-MAX_DIGIT_PRODUCTS = 150_000_000_000
 _INTEGER = f"(?:0|[1-9][0-9]{{0,{MAX_DECIMAL_DIGITS}}}|0x[1-9a-f][0-9a-f]{{0,{MAX_DIGITS}}})"
 _FRACTION = re.compile(rf"(-?)({_INTEGER})(?:/({_INTEGER}))?")
-
-
-class CertificateTooLargeError(ValueError):
-    """A certificate exceeds a limit of its file or of its check: bytes, parts, or digits of its fractions."""
 
 
 def save_certificate(certificate: Certificate, path: str | os.PathLike[str]) -> None:
     """Write a certificate to a JSON file.
 
-    The file is written completely or not at all: a failure leaves an existing file as it was.
+    The file is written completely or not at all: a failure leaves an existing file as it was. Links are followed, and the
+    permissions of an existing file are kept.
 
     Parameters
     ----------
@@ -58,6 +53,8 @@ def save_certificate(certificate: Certificate, path: str | os.PathLike[str]) -> 
         If `certificate` is a list of certificates.
     ValueError
         If the certificate is too large for a file: over 256 MB, or with integers of more than 100,000 digits.
+    OSError
+        If the file cannot be written.
 
     See Also
     --------
@@ -72,22 +69,10 @@ def save_certificate(certificate: Certificate, path: str | os.PathLike[str]) -> 
     True
     """
     require_certificate(certificate)
-    path = Path(path)
     lines = (f" {json.dumps(name)}: {json.dumps(value)}" for name, value in certificate_to_dict(certificate).items())
-    text = "{\n" + ",\n".join(lines) + "\n}\n"
-    _check_size(text.encode("ascii"))
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(0o666 & ~_umask())
-        Path(temporary).replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(temporary).unlink()
-        raise
+    raw = ("{\n" + ",\n".join(lines) + "\n}\n").encode("ascii")
+    _check_size(raw)
+    write_atomically(path, raw)
 
 
 def load_certificate(path: str | os.PathLike[str]) -> Certificate:
@@ -145,7 +130,12 @@ def require_certificate(certificate: object) -> None:
 
 def certificate_to_dict(certificate: Certificate) -> dict[str, Any]:
     """The content of the file, with the seal: names, integers, and fractions as strings."""
-    return _sealed(_content(certificate))
+    with shared_budget() as budget:
+        if id(certificate) not in budget.written:
+            content = _content(certificate)
+            budget.spend(content)
+            budget.written[id(certificate)] = (certificate, _sealed(content))
+        return budget.written[id(certificate)][1]
 
 
 def normalize_certificate(certificate: object) -> Certificate:
@@ -183,7 +173,11 @@ def parse_certificate(raw: bytes) -> Certificate:
     _require(content.get("version") == VERSION and content["version"] is not True, f"its version is not {VERSION}")
     seal = content.pop("seal", None)
     _require(_sealed(content)["seal"] == seal, "its seal does not match: it was changed or damaged")
-    return _certificate(content)
+    with shared_budget() as budget:
+        if seal not in budget.read:
+            budget.spend(content)
+            budget.read[seal] = _certificate(content)
+        return budget.read[seal]
 
 
 def _check_size(raw: bytes) -> None:
@@ -192,8 +186,6 @@ def _check_size(raw: bytes) -> None:
         raise CertificateTooLargeError(f"it has more than {MAX_BYTES >> 20} MB")
     if sum(map(raw.count, (b",", b"[", b"{"))) > MAX_PARTS:
         raise CertificateTooLargeError(f"it has more than {MAX_PARTS} parts")
-    if sum((len(text) // 2) ** 2 for text in re.findall(rb'"[^"]{1000,}"', raw)) > MAX_DIGIT_PRODUCTS:
-        raise CertificateTooLargeError("its fractions are too many and too long")
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------------
@@ -233,7 +225,8 @@ def _pair_lists(pairs: tuple[Pair, ...]) -> list[list[int | str]]:
 
 
 def _fraction_text(f: Fraction) -> str:
-    text = _digits(abs(f.numerator)) + (f"/{_digits(f.denominator)}" if f.denominator != 1 else "")
+    numerator, denominator = _digits(abs(f.numerator)), _digits(f.denominator)
+    text = numerator if denominator == "1" else f"{numerator}/{denominator}"
     return "-" + text if f < 0 else text
 
 
@@ -248,28 +241,23 @@ def _sealed(content: dict[str, Any]) -> dict[str, Any]:
     return content | {"seal": hashlib.sha256(canonical).hexdigest()}
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
 # --- reading ---------------------------------------------------------------------------------------------------------------
 
 
 def _certificate(content: dict[str, Any]) -> Certificate:
+    """The certificate, with all that its sentences and bounds rely on: known rows, classes and columns, and ordered bounds."""
     verdict = content.pop("verdict", None)
     content.pop("format"), content.pop("version")
     about = _about(content.pop("data", None), content.pop("intercept", None))
     if verdict == "inseparable":
-        certificate: Certificate = Inseparable(about, _pairs(content.pop("clash", None)))
-    elif verdict in ("separable", "undecided"):
-        separable = verdict == "separable"
-        augmented, geometric = (_space(content.pop(name, None), name, separable) for name in ("augmented", "geometric"))
-        if separable:
-            certificate = Separable(about, augmented, geometric, _fraction(content.pop("radius_squared", None)))
-        else:
-            certificate = Undecided(about, augmented, geometric)
+        certificate: Certificate = Inseparable(about, _pairs(content.pop("clash", None), about))
+    elif verdict == "separable":
+        augmented, geometric = (_margin(content.pop(name, None), name, about) for name in ("augmented", "geometric"))
+        radius_squared = _fraction(content.pop("radius_squared", None))
+        _require(radius_squared > 0, "its radius is not positive")
+        certificate = Separable(about, augmented, geometric, radius_squared)
+    elif verdict == "undecided":
+        certificate = Undecided(about, *(_ceiling(content.pop(name, None), name, about) for name in ("augmented", "geometric")))
     else:
         raise ValueError(f"its verdict is {_abbreviated(verdict)}")
     _require(not content, f"it has an unknown field, {_abbreviated(next(iter(content), None))}")
@@ -286,26 +274,36 @@ def _about(data: Any, intercept: Any) -> About:
     return About(_position(data["rows"]), _position(data["columns"]), tuple(classes), sha256, intercept)
 
 
-def _space(content: Any, name: str, with_planes: bool) -> Any:
-    _check_fields(content, name, {"upper_squared", "pairs"} | ({"lower_squared", "planes"} if with_planes else set()))
-    upper, pairs = _fraction(content["upper_squared"]), _pairs(content["pairs"])
-    if not with_planes:
-        return Ceiling(upper, pairs)
-    _require(isinstance(content["planes"], list), "its planes are not a list")
-    return Margin(upper, pairs, _fraction(content["lower_squared"]), tuple(_plane(plane) for plane in content["planes"]))
+def _ceiling(content: Any, name: str, about: About) -> Ceiling:
+    _check_fields(content, name, {"upper_squared", "pairs"})
+    upper_squared = _fraction(content["upper_squared"])
+    _require(upper_squared >= 0, f"the bound of {name} is negative")
+    return Ceiling(upper_squared, _pairs(content["pairs"], about))
 
 
-def _plane(content: Any) -> Plane:
+def _margin(content: Any, name: str, about: About) -> Margin:
+    _check_fields(content, name, {"upper_squared", "pairs", "lower_squared", "planes"})
+    lower_squared, upper_squared = _fraction(content["lower_squared"]), _fraction(content["upper_squared"])
+    _require(0 < lower_squared <= upper_squared, f"the bounds of {name} are not positive and ascending")
+    planes = content["planes"]
+    _require(isinstance(planes, list) and len(planes) == about.n_planes, f"{name} must have a list of {about.n_planes} planes")
+    pairs = _pairs(content["pairs"], about)
+    return Margin(upper_squared, pairs, lower_squared, tuple(_plane(plane, about.n_columns) for plane in planes))
+
+
+def _plane(content: Any, n_columns: int) -> Plane:
     _check_fields(content, "a plane", {"intercept", "weights"})
     entries = _lists(content["weights"], 2, "weights")
-    weights = {_position(column): _fraction(weight) for column, weight in entries}
+    weights = {_position(column, n_columns): _fraction(weight) for column, weight in entries}
     _require(len(weights) == len(entries), "a plane has a column twice")
     return Plane(weights, _fraction(content["intercept"]))
 
 
-def _pairs(content: Any) -> tuple[Pair, ...]:
-    lists = _lists(content, 3, "pairs")
-    return tuple(Pair(_position(row), _position(rival), _fraction(weight)) for row, rival, weight in lists)
+def _pairs(content: Any, about: About) -> tuple[Pair, ...]:
+    lists, k = _lists(content, 3, "pairs"), len(about.classes)
+    pairs = tuple(Pair(_position(i, about.n_rows), _position(rival, k), _fraction(weight)) for i, rival, weight in lists)
+    _require(len({pair[:2] for pair in pairs}) == len(pairs) > 0, "it has no pairs, or one twice")
+    return pairs
 
 
 def _lists(content: Any, length: int, name: str) -> list[list[Any]]:
@@ -318,9 +316,9 @@ def _check_fields(content: Any, name: str, fields: set[str]) -> None:
     _require(isinstance(content, dict) and set(content) == fields, f"{name} must have the fields {', '.join(sorted(fields))}")
 
 
-def _position(value: Any) -> int:
-    valid = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 62
-    _require(valid, f"{_abbreviated(value)} is not a position")
+def _position(value: Any, end: int = 1 << 62) -> int:
+    valid = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < end
+    _require(valid, f"{_abbreviated(value)} is not a position from 0 to {end - 1}")
     return int(value)
 
 

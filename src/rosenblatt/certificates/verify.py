@@ -29,7 +29,8 @@ from operator import mul
 import numpy.typing as npt
 
 from .data import Data, MatrixLike
-from .files import CertificateTooLargeError, normalize_certificate, require_certificate
+from .digit_budget import CertificateTooLargeError
+from .files import normalize_certificate, require_certificate
 from .statements import About, Ceiling, Certificate, Inseparable, Margin, Pair, Plane, Separable, Undecided
 
 # Limits of about ten seconds each: the bits of the integers times their products with values, and the squares of the bits.
@@ -217,10 +218,8 @@ class _Weights(dict[int, int]):
 
 def _integer_planes(planes: tuple[Plane, ...], about: About, data: Data) -> list[tuple[_Weights, int]]:
     """Planes times their common denominator, which changes neither signs nor margins."""
-    _require_valid(len(planes) == about.n_planes, "the number of planes does not fit the number of classes")
     no_intercept = not any(plane.intercept for plane in planes)
     _require_valid(about.intercept or no_intercept, "planes through the origin have an intercept")
-    _require_valid(all(c < about.n_columns for plane in planes for c in plane.weights), "a weight has no column")
     integers, _ = _over_common_denominator(
         [f for plane in planes for f in (plane.intercept, *plane.weights.values())], data.n_values
     )
@@ -251,8 +250,6 @@ def _check_clash(certificate: Inseparable, codes: list[int], data: Data) -> None
 
 def _combination(pairs: tuple[Pair, ...], codes: list[int], data: Data, k: int) -> tuple[list[int], list[int], int]:
     """The signed sum of the pairs by class, the signed sum of their weights, and the common denominator of both."""
-    _require_valid(len({pair[:2] for pair in pairs}) == len(pairs) > 0, "there are no pairs, or one occurs twice")
-    _require_valid(all(pair.row < data.n_rows and pair.rival < k for pair in pairs), "a pair has an unknown row or class")
     _require(all(codes[pair.row] != pair.rival for pair in pairs), "a row is paired with its own class")
     rows = [data.row(pair.row) for pair in pairs]
     weights, denominator = _over_common_denominator([pair.weight for pair in pairs], sum(len(columns) for columns, *_ in rows))

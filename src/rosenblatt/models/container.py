@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ..array_types import Array
+from ..certificates.digit_budget import shared_budget
 from .earlier_formats import upgrade
 
 if TYPE_CHECKING:
@@ -151,6 +152,7 @@ def _digest(raw: bytes | bytearray | memoryview, first: int) -> str:
 # --- reading ---------------------------------------------------------------------------------------------------------------
 
 
+@shared_budget()
 def read(path: str | os.PathLike[str], parse: Callable[[Meta, Arrays], Result]) -> Result:
     """Return `parse(metadata, arrays)` of a file; every problem becomes a `ModelError`."""
     source = os.fspath(path)

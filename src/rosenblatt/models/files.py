@@ -14,6 +14,7 @@ import numpy as np
 from ..array_types import Array, MatrixLike
 from ..atomic_file import write_atomically
 from ..catalog import ESTIMATORS, application_hook, is_estimator
+from ..certificates.digit_budget import shared_budget
 from ..online.stopping import Stop
 from .container import FORMAT, Arrays, Meta, Parts, all_finite, pack, read, require
 from .model import Model, RecipeLike, provenance_now, provenance_of_data
@@ -40,6 +41,7 @@ _GROUPS = ("classes", "coef", "intercept", "vote", "parameters", "recipe", *_STA
 _MAY_BE_INFINITE = ("fitted.multipliers_", "fitted.margin_")
 
 
+@shared_budget()
 def save(
     model: LinearClassifier | Model,
     path: str | os.PathLike[str],

@@ -24,7 +24,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ..array_types import Array, IntArray, Matrix, MatrixLike
 from ..certificates.data import Data, as_array, check_exact, label_text
-from ..certificates.files import CertificateTooLargeError
+from ..certificates.digit_budget import CertificateTooLargeError
 from ..certificates.statements import Certificate
 from ..certificates.verify import CheckCode, verify
 from ..data.problem import classes_and_codes
