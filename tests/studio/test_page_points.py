@@ -232,7 +232,7 @@ def test_how_wrong_each_reading_is_stands_over_the_plane(visit: Callable[..., Vi
     tab = visit({"data": {"preset": "nearly"}, "runs": runs, "show": show})
     _, run = tab.answers()[-1]
     found = run["readings"]
-    result = f"{found['last']} wrong, pocket {found['pocket']}, average {found['average']}, vote {found['vote']}"
+    result = f"average {found['average']} wrong, last line {found['last']}, pocket {found['pocket']}, vote {found['vote']}"
     assert tab.text(".plane figcaption span") == result
     assert "vote" not in tab.press("ArrowLeft").text(".plane figcaption span")
 

@@ -168,6 +168,7 @@ def _log_json(model: LinearClassifier, log: UpdateLog, data: Data) -> dict[str, 
         "curves": _curves_json(curves, objective.title),
         "average": {"at": pack(some, "i32"), "weights": _pack_small(averages_per_update(log, weights, some))},
         "vote_counts": pack(_votes(model, log, updates), "f64"),
+        "keep": model._keep,
         "readings": _readings(model, curves, data),
     }
 
@@ -187,7 +188,8 @@ def _frames_json(model: LinearClassifier, frames: Frames, data: Data) -> dict[st
         "curves": _curves_json(curves_of_frames(weights, data, objective), objective.title),
         "average": None,
         "vote_counts": None,
-        "readings": {"last": int((classes_of(weights[-1], data) != data.codes).sum())},
+        "keep": "last",
+        "readings": {"last": _errors(model, data)},
     }  # fmt: skip
 
 

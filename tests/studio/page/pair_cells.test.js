@@ -1,7 +1,7 @@
 /** Cells of pairs: every point is in a cell of its class, and the boundary is where classes change. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pairBoundary, pairCells } from "../../../src/rosenblatt/studio/page/view/pair_cells.js";
+import { equalSums, pairBoundary, pairCells } from "../../../src/rosenblatt/studio/page/view/pair_cells.js";
 import { drawn } from "./runs.js";
 
 const box = [-2, 3, -1, 4];
@@ -11,7 +11,9 @@ const PAIRS = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]];
 function inside(part, x, y) {
   for (let n = 0; n < part.length; n += 2) {
     const [a, b, c, d] = [part[n], part[n + 1], part[(n + 2) % part.length], part[(n + 3) % part.length]];
-    if ((c - a) * (y - b) - (d - b) * (x - a) < 0) return false;
+    const length = Math.hypot(c - a, d - b);
+    // Where three lines meet, rounding leaves edges of no length.
+    if (length > 1e-9 && (c - a) * (y - b) - (d - b) * (x - a) < 0) return false;
   }
   return true;
 }
@@ -23,10 +25,17 @@ test("every point is in just one cell, which is of its class", () => {
     if (round % 4 === 0) lines[round % 6] = [0, 0, 0.2]; // a pair of which one always wins
     const classify = (x, y) => {
       const votes = [0, 0, 0, 0];
-      lines.forEach(([a, b, c], h) => votes[PAIRS[h][a * x + b * y + c > 0 ? 1 : 0]]++);
-      return votes.indexOf(Math.max(...votes));
+      const sums = [0, 0, 0, 0];
+      lines.forEach(([a, b, c], h) => {
+        const score = a * x + b * y + c;
+        votes[PAIRS[h][score > 0 ? 1 : 0]]++;
+        sums[PAIRS[h][0]] -= score;
+        sums[PAIRS[h][1]] += score;
+      });
+      const most = Math.max(...votes);
+      return votes.reduce((best, count, n) => (count === most && (best < 0 || sums[n] > sums[best]) ? n : best), -1);
     };
-    const cells = pairCells(box, lines, classify);
+    const cells = pairCells(box, [...lines, ...equalSums(lines, PAIRS, 4)], classify);
     const segments = pairBoundary(box, cells, classify);
     for (let n = 0; n < 200; n++) {
       const [x, y] = [-2 + 5 * random(), -1 + 5 * random()];

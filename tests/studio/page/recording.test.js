@@ -15,6 +15,8 @@ test("among equal scores the smaller class is chosen, and on the plane the first
   Object.assign(pairs.run, { scheme: "pairs", classes: [0, 1, 2], pairs: [[0, 1], [0, 2], [1, 2]] });
   // 1 beats 0, 0 beats 2, 2 beats 1: a vote each.
   assert.equal(pairs.classify(Float64Array.from([1, 0, 0, -1, 0, 0, 1, 0, 0]), pairs.rows, 0), 0);
+  // The same votes with other sums of scores: 1 gains 2 from 0 and loses 1 to 2.
+  assert.equal(pairs.classify(Float64Array.from([2, 0, 0, -1, 0, 0, 1, 0, 0]), pairs.rows, 0), 1);
 });
 
 test("of many rows that made an update the first are named, and none before the first", () => {

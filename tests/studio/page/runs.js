@@ -124,7 +124,7 @@ export function perceptronRun(points, labels, knobs = {}) {
       at: i32(count), errors: i32(curve.errors), loss: f64(curve.loss), loss_title: "perceptron criterion, mean over points",
       pocket: { t: better, errors: better.map((t) => curve.errors[t]) },
     },
-    average: { at: i32(count), weights: f64(means) }, vote_counts: null, readings: {}, svm: null,
+    average: { at: i32(count), weights: f64(means) }, vote_counts: null, keep: "last", readings: {}, svm: null,
     stop: { reason: "updates", sentence: "" }, code: "", seconds: 0,
   };
   return run;

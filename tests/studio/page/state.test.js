@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  History, boxAround, checkedData, fromLink, initial, keyOf, merged, requestOf, rounded, toLink, withMoved, withPoints, without, withValidStarts } from "../../../src/rosenblatt/studio/page/model/state.js";
+  History, boxAround, checkedData, fromLink, initial, keyOf, merged, requestOf, rounded, shownWith, toLink, withMoved, withPoints, without, withValidStarts } from "../../../src/rosenblatt/studio/page/model/state.js";
 
 const data = { points: /** @type {[number, number][]} */ ([[0.125, -1], [2, 3.5]]), labels: [0, 1], names: ["A", "ü<b>"], box: [-1, 3, -2, 4] };
 
@@ -48,7 +48,7 @@ test("links that are not ours, cut or unfold without end give nothing", async ()
 
 test("a link with the earlier name of the margin band restores the same state", async () => {
   const link = "s=TcsxDoMwEETRu0ztKqVvs8ITg-KwaHcDkZDvHlE4onzS_yeKhCCf2IzOQMZXDT2hsBqJ_EjwWY8rMdZFV0cO-zBhVXtLG_IwXv9TmjNh0-l1o-w0qfx71-A4pyY-DxxLoY-v9x8";
-  const state = merged({ data: { preset: "xor" }, degree: 2, show: { band: false, vote: true } });
+  const state = merged({ data: { preset: "xor" }, degree: 2, show: { band: false, pocket: false, average: false, vote: true } });
   assert.deepEqual(await fromLink(link), state);
   assert.deepEqual(await fromLink(await toLink(state)), state);
 });
@@ -82,9 +82,20 @@ test("for any link, the state is one that the page can show", () => {
     const state = merged(given);
     assert.ok(state.degree >= 1 && state.degree <= 5 && Number.isInteger(state.seed) && state.runs.length >= 1);
     assert.ok(state.t === "end" || Number.isInteger(state.t));
-    assert.ok(Object.values(state.show).every((each) => typeof each === "boolean"));
+    assert.ok(Object.values(shownWith(state.show, null)).every((each) => typeof each === "boolean"));
     assert.ok("preset" in state.data || state.data.points.every((p) => p.every(Number.isFinite)));
   }
+});
+
+test("the reading that is the model is shown, unless it was switched off", () => {
+  const readings = (/** @type {any} */ show, /** @type {string | null} */ keep) => {
+    const { pocket, average, vote } = shownWith(merged({ show }).show, keep);
+    return [pocket, average, vote];
+  };
+  assert.deepEqual(readings({}, "last"), [false, false, false]);
+  assert.deepEqual(readings({}, "pocket"), [true, false, false]);
+  assert.deepEqual(readings({ pocket: null, vote: true }, "average"), [false, true, true]);
+  assert.deepEqual(readings({ pocket: false }, "pocket"), [false, false, false]);
 });
 
 test("points are added, moved, renamed and removed without touching what was", () => {

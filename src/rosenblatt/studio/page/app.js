@@ -14,7 +14,7 @@
  */
 import { Player } from "./model/player.js";
 import { Recording } from "./model/recording.js";
-import { History, fromLink, initial, merged, requestOf, withValidStarts, toLink } from "./model/state.js";
+import { History, fromLink, initial, merged, requestOf, shownWith, withValidStarts, toLink } from "./model/state.js";
 import { Source } from "./source.js";
 import { palette } from "./view/paper.js";
 
@@ -99,6 +99,12 @@ export class App {
   margin(index) {
     const margin = this.knob(index, "margin");
     return typeof margin === "number" ? margin : this.algorithm(this.state.runs[index].algorithm).margin ?? 0;
+  }
+
+  /** The layers that are drawn for one of the runs. @param {number} index */
+  shown(index) {
+    const keep = this.played[index]?.recording.run.keep ?? this.algorithm(this.state.runs[index].algorithm).keep;
+    return shownWith(this.state.show, keep);
   }
 
   /** The update of a run at the clock's time; the few frames of a solver are spread over the whole time. */

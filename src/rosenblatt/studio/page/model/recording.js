@@ -9,10 +9,11 @@
  *   pocket: {t: number[], errors: number[], heads?: {t: number[], errors: number[]}[]} | null}} Curves
  * @typedef {{margin: number | null, support: number[], slack: number[] | null, objective: number | null,
  *   gap: number | null}} SVM
+ * @typedef {"last" | "pocket" | "average" | "vote"} Keep which hypothesis of a run is the model
  * @typedef {{algorithm: string, title: string, scheme: "binary" | "joint" | "rest" | "pairs", heads: number,
  *   classes: number[], features: Features, start: Packed, log: Log | null, frames: Frames | null, updates: number,
  *   pairs: number[][] | null, cut: string | null, curves: Curves, average: {at: Packed, weights: Packed} | null,
- *   vote_counts: Packed | null, readings: Record<string, number>, svm: SVM | null,
+ *   vote_counts: Packed | null, keep: Keep, readings: Partial<Record<Keep, number>>, svm: SVM | null,
  *   stop: {reason: string, sentence: string, details?: string}, code: string, seconds: number}} Run
  * @typedef {{norms: Packed, norm_bound: Packed, alignments: Packed | null, alignment_bound: Packed | null, mistakes: number,
  *   mistake_bound: number | null, holds: boolean, sentence: string}} Convergence
@@ -176,6 +177,19 @@ export class Recording {
   }
 
   /**
+   * Training errors of a reading of the first t updates; undefined if they are not known. At the end they are those that the
+   * model makes in Python, where a point on the boundary may be right; until then it is wrong.
+   * @param {Keep} keep @param {number} t @returns {number | undefined}
+   */
+  errorsOf(keep, t) {
+    if (t === this.length && keep in this.run.readings) return this.run.readings[keep];
+    if (keep === "last") return this.errorsAt(t);
+    if (keep === "pocket") return this.pocketAt(t)?.errors;
+    const mean = keep === "average" ? this.averageAt(t) : undefined;
+    return mean && this.countErrors(mean);
+  }
+
+  /**
    * Score of one head. @param {Float64Array} w @param {number} head @param {Float64Array} rows @param {number} [row]
    */
   score(w, head, rows = this.rows, row = 0) {
@@ -219,11 +233,21 @@ export class Recording {
     return best;
   }
 
-  /** @param {Float64Array} w @param {Float64Array} rows @param {number} row */
+  /**
+   * The class with the most votes of the pairs; among equals, the one with the largest sum of scores.
+   * @param {Float64Array} w @param {Float64Array} rows @param {number} row
+   */
   classifyPairs(w, rows, row) {
     const votes = new Array(this.run.classes.length).fill(0);
-    (this.run.pairs ?? []).forEach(([a, b], h) => votes[this.score(w, h, rows, row) > 0 ? b : a]++);
-    return votes.indexOf(Math.max(...votes));
+    const sums = votes.slice();
+    (this.run.pairs ?? []).forEach(([a, b], h) => {
+      const score = this.score(w, h, rows, row);
+      votes[score > 0 ? b : a]++;
+      sums[a] -= score;
+      sums[b] += score;
+    });
+    const claims = votes.map((count, c) => count + sums[c] / (3 * (Math.abs(sums[c]) + 1)));
+    return claims.indexOf(Math.max(...claims));
   }
 }
 

@@ -8,9 +8,11 @@
  * @typedef {{algorithm: string, knobs: Record<string, unknown>}} Chosen
  * @typedef {{regions: boolean, normal: boolean, band: boolean, pocket: boolean, average: boolean, vote: boolean,
  *   clash: boolean, widest: boolean}} Shown band: the margin band
+ * @typedef {Omit<Shown, Reading> & Record<Reading, boolean | null>} Layers null: shown for runs whose model is this reading
+ * @typedef {"pocket" | "average" | "vote"} Reading
  * @typedef {{x: number, y: number, head: number}} Slice
  * @typedef {{data: Data, degree: number, scaled: boolean, seed: number, runs: Chosen[], focus: number, t: number | "end",
- *   speed: number, show: Shown, slice: Slice}} State
+ *   speed: number, show: Layers, slice: Slice}} State
  * @typedef {{data: Data, degree: number, scaled: boolean}} Subject the data of a run
  */
 
@@ -44,7 +46,7 @@ export function initial() {
     t: "end",
     speed: 4,
     show: {
-      regions: true, normal: true, band: true, pocket: false, average: false, vote: false, clash: true, widest: false,
+      regions: true, normal: true, band: true, pocket: null, average: null, vote: null, clash: true, widest: false,
     },
     slice: { x: 1, y: 2, head: 0 },
   };
@@ -69,7 +71,7 @@ export function merged(given, base = initial()) {
     focus: whole(some.focus, 0, 1) ?? base.focus,
     t: some.t === "end" ? "end" : whole(some.t, 0, 1e6) ?? base.t,
     speed: whole(some.speed, 1, 1e4) ?? base.speed,
-    show: /** @type {Shown} */ (
+    show: /** @type {Layers} */ (
       Object.fromEntries(
         Object.entries(base.show).map(([name, was]) => [name, typeof show[name] === "boolean" ? show[name] : was]),
       )
@@ -79,6 +81,14 @@ export function merged(given, base = initial()) {
       y: whole(slice.y, 0, 20) ?? base.slice.y,
       head: whole(slice.head, 0, 5) ?? base.slice.head,
     },
+  };
+}
+
+/** The layers of a run whose model is the reading `keep`. @param {Layers} show @param {string | null} keep @returns {Shown} */
+export function shownWith(show, keep) {
+  const { pocket, average, vote } = show;
+  return {
+    ...show, pocket: pocket ?? keep === "pocket", average: average ?? keep === "average", vote: vote ?? keep === "vote",
   };
 }
 

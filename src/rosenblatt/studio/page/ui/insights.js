@@ -139,7 +139,7 @@ function weights(app) {
     const recording = app.focused?.recording ?? null;
     holder.hidden = place("slice").hidden = place("about-weights").hidden = !recording;
     if (!recording) return;
-    const { pocket, average } = app.state.show;
+    const { pocket, average } = app.shown(app.focus);
     // Support vectors are on the margin up to the solver's tolerance, and must count as right.
     const margin = app.margin(app.focus) * (recording.run.svm ? 1 - 1e-3 : 1);
     view.draw({
@@ -255,7 +255,7 @@ function curves(app) {
     const proof = app.proof(app.focus);
     show("norms", normsChart(recording, proof, t));
     show("alignments", alignmentChart(recording, proof, t));
-    show("errors", recording.length ? errorsChart(recording, clock, app.state.show, other) : null);
+    show("errors", recording.length ? errorsChart(recording, clock, app.shown(app.focus), other) : null);
     show("loss", recording.length ? lossChart(recording, clock, other) : null);
   });
 }

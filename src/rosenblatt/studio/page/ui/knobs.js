@@ -72,10 +72,8 @@ function card(app, index, controls) {
 
 /** @param {App} app @param {number} index @param {string} name */
 function choose(app, index, name) {
-  const { keep } = app.algorithm(name);
   const runs = app.state.runs.map((run, n) => (n === index ? { algorithm: name, knobs: {} } : run));
-  const show = { ...app.state.show };
-  for (const reading of /** @type {const} */ (["pocket", "average", "vote"])) if (index === 0) show[reading] = keep === reading;
+  const show = index === 0 ? { ...app.state.show, pocket: null, average: null, vote: null } : app.state.show;
   app.change({ runs, show, t: "end" });
 }
 

@@ -73,7 +73,7 @@ async function linkTo(app) {
 function scene(app, index, t) {
   const played = app.played[index];
   return {
-    data: app.data, recording: played?.recording ?? null, proof: played?.proof ?? null, t, show: app.state.show,
+    data: app.data, recording: played?.recording ?? null, proof: played?.proof ?? null, t, show: app.shown(index),
     palette: app.palette, hover: null, margin: app.margin(index), cursor: null,
   };
 }

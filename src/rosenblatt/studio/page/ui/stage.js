@@ -6,10 +6,11 @@
  */
 import { voters } from "../view/votes.js";
 import { PlaneView } from "../view/plane_view.js";
-import { brief } from "../view/paper.js";
+import { boundaryNoun, brief } from "../view/paper.js";
 import { make, place } from "./dom.js";
 import { editing } from "./editing.js";
 
+const READINGS = /** @type {const} */ (["last", "pocket", "average", "vote"]);
 /** @type {[keyof Shown, string, string][]} */
 const CHECKS = [
   ["regions", "regions", ""], ["normal", "normal vector", ""], ["band", "margin", ""], ["pocket", "pocket", "pocket"],
@@ -60,13 +61,13 @@ export function stage(app) {
       const recording = played?.recording ?? null;
       const t = app.time(index);
       view.draw({
-        data: app.data, recording, proof: app.proof(index), t, show: app.state.show, palette: app.palette, hover: app.hover,
+        data: app.data, recording, proof: app.proof(index), t, show: app.shown(index), palette: app.palette, hover: app.hover,
         margin: app.margin(index), cursor: app.cursor,
       });
       app.pending ||= view.pending;
       const name = app.algorithm(app.state.runs[index].algorithm).title;
       title.textContent = planes.length > 1 ? `${index + 1}: ${name}` : name;
-      const errors = recording ? errorsText(recording, t, app.state.show) : "";
+      const errors = recording ? errorsText(recording, t, app.shown(index)) : "";
       summary.textContent = app.hover !== null && app.data.points[app.hover] ? pointText(app, index) : app.busy ? app.waiting : errors;
     });
     showVoters(app);
@@ -74,18 +75,18 @@ export function stage(app) {
   build();
 }
 
-/** The errors of the line at t and of the readings that are shown. */
+/** The errors of the model, those of the last line, and those of the other readings that are shown. */
 /** @param {import("../model/recording.js").Recording} recording @param {number} t @param {Shown} show */
 function errorsText(recording, t, show) {
-  const { readings, frames, log } = recording.run;
-  const parts = [`${frames && t < recording.length ? `${frames.titles[t]}: ` : ""}${recording.errorsAt(t)} wrong`];
-  if (!log) return parts[0];
-  const ended = t === recording.length; // then Python's own counts are known
-  const mean = show.average ? recording.averageAt(t) : undefined;
-  if (show.pocket) parts.push(`pocket ${recording.pocketAt(t)?.errors ?? ""}`);
-  if (mean) parts.push(`average ${ended ? readings.average : recording.countErrors(mean)}`);
-  if (show.vote && ended) parts.push(`vote ${readings.vote}`);
-  return parts.join(", ");
+  const { keep, frames, log } = recording.run;
+  if (!log) return `${frames && t < recording.length ? `${frames.titles[t]}: ` : ""}${recording.errorsOf("last", t)} wrong`;
+  const others = READINGS.filter((reading) => reading !== keep && (reading === "last" || show[reading]));
+  const counts = [keep, ...others].flatMap((reading) => {
+    const errors = recording.errorsOf(reading, t);
+    const name = reading !== "last" ? `${reading} ` : keep !== "last" ? `last ${boundaryNoun(recording.degree)} ` : "";
+    return errors === undefined ? [] : [`${name}${errors}`];
+  });
+  return [`${counts[0]} wrong`, ...counts.slice(1)].join(", ");
 }
 
 /** @param {App} app @param {number} index */
@@ -114,7 +115,7 @@ function checks(app) {
   });
   const draw = () => {
     for (const { name, box, label } of boxes) {
-      box.checked = app.state.show[name];
+      box.checked = app.state.runs.some((_, index) => app.shown(index)[name]);
       const reading = name === "pocket" || name === "average" || name === "vote";
       const there = !reading || app.played.some((each) => each?.recording.run.log);
       box.disabled = !there;
@@ -130,7 +131,7 @@ function checks(app) {
 function showVoters(app) {
   const holder = place("voters");
   const recording = app.focused?.recording;
-  holder.hidden = !(app.state.show.vote && recording && recording.votes.length);
+  holder.hidden = !(app.shown(app.focus).vote && recording && recording.votes.length);
   if (holder.hidden || !recording) return;
   const found = voters(recording, app.time(app.focus), 6);
   while (holder.children.length < found.length) holder.append(make("div", {}, make("span"), make("i"), make("span")));

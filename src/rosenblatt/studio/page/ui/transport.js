@@ -96,8 +96,7 @@ function description(app) {
   if (!played) return "";
   const { recording } = played;
   const t = app.time(app.focus);
-  const errors = recording.errorsAt(t);
-  const wrong = `${grouped(errors)} of ${plural(recording.count, "point")} on the wrong side${marginText(recording, t)}`;
+  const wrong = `${errorsText(recording, t)}${marginText(recording, t)}`;
   if (recording.run.frames) return `${recording.run.frames.titles[t] ?? ""} (${t + 1} of ${recording.length + 1}): ${wrong}.`;
   if (t === 0) return `Before the first of ${plural(recording.length, "update")}: ${wrong}.`;
   const causes = recording.causes(t);
@@ -105,6 +104,20 @@ function description(app) {
   const cause = count === 1 ? `Point ${causes[0] + 1} (${app.nameOf(app.data.labels[causes[0]])})` : `${grouped(count)} points`;
   const moved = `${cause} moved the ${boundaryNoun(recording.degree)}`;
   return `Update ${grouped(t)} of ${grouped(recording.length)}, pass ${passOf(recording.run.log?.passes ?? [], t)}. ${moved}. Now ${wrong}.`;
+}
+
+/** The errors of the line, and those of the model if it is another reading. */
+/** @param {import("../model/recording.js").Recording} recording @param {number} t */
+function errorsText(recording, t) {
+  const { keep } = recording.run;
+  const errors = recording.errorsOf("last", t) ?? 0;
+  const onLine = recording.errorsAt(t) - errors; // they are right as the model predicts, and hollow in the plane
+  const kept = keep === "last" ? undefined : recording.errorsOf(keep, t);
+  return (
+    `${grouped(errors)} of ${plural(recording.count, "point")} on the wrong side` +
+    (onLine > 0 ? ` and ${grouped(onLine)} on the ${boundaryNoun(recording.degree)}` : "") +
+    (kept === undefined ? "" : `, ${grouped(kept)} by the ${keep}`)
+  );
 }
 
 /** The margin: of an SVM, or the distance of the nearest point if none is wrong. */

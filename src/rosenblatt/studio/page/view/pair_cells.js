@@ -1,17 +1,35 @@
-/** Exact regions of the votes of pairs: the lines of all pairs cut the box into cells with one class each. */
+/**
+ * Exact regions of the votes of pairs: the lines of all pairs, and those on which two classes have equal sums of scores, which
+ * decide between equal votes, cut the box into cells with one class each.
+ */
 import { clipped, corners } from "../model/geometry.js";
 
 /**
+ * The lines on which two classes have equal sums of scores.
+ * @param {[number, number, number][]} lines each pair's score as a x + b y + c @param {number[][]} pairs @param {number} k classes
+ * @returns {[number, number, number][]}
+ */
+export function equalSums(lines, pairs, k) {
+  const sums = Array.from({ length: k }, () => [0, 0, 0]);
+  lines.forEach((line, h) => line.forEach((value, n) => {
+    sums[pairs[h][0]][n] -= value;
+    sums[pairs[h][1]][n] += value;
+  }));
+  return pairs.map(([a, b]) => [sums[a][0] - sums[b][0], sums[a][1] - sums[b][1], sums[a][2] - sums[b][2]]);
+}
+
+/**
  * @param {number[]} box
- * @param {[number, number, number][]} lines each pair's score as a x + b y + c
+ * @param {[number, number, number][]} lines a x + b y + c
  * @param {(x: number, y: number) => number} classify the class at a point
  * @returns {{part: number[], label: number}[]}
  */
 export function pairCells(box, lines, classify) {
   let parts = [corners(box)];
+  const least = 1e-12 * area(parts[0]); // lines that meet in one point leave parts of no area, up to rounding
   for (const [a, b, c] of lines) {
     if (a === 0 && b === 0) continue; // the same everywhere
-    parts = parts.flatMap((part) => [clipped(part, a, b, c), clipped(part, -a, -b, -c)]).filter((part) => part.length > 4);
+    parts = parts.flatMap((part) => [clipped(part, a, b, c), clipped(part, -a, -b, -c)]).filter((part) => area(part) > least);
   }
   return parts.map((part) => ({ part, label: classify(...middleOf(part)) }));
 }
@@ -38,6 +56,15 @@ export function pairBoundary(box, cells, classify) {
     }
   }
   return segments;
+}
+
+/** The area of a polygon with its corners in counterclockwise order. @param {number[]} part */
+function area(part) {
+  let twice = 0;
+  for (let n = 2; n + 3 < part.length; n += 2) {
+    twice += (part[n] - part[0]) * (part[n + 3] - part[1]) - (part[n + 2] - part[0]) * (part[n + 1] - part[1]);
+  }
+  return twice / 2;
 }
 
 /** @param {number[]} part @returns {[number, number]} */

@@ -6,7 +6,7 @@
  */
 import { clipped, corners, knot, lineInBox, positiveParts, zeroLines } from "../model/geometry.js";
 import { expand } from "../model/recording.js";
-import { pairBoundary, pairCells } from "./pair_cells.js";
+import { equalSums, pairBoundary, pairCells } from "./pair_cells.js";
 
 export const CELLS = 96; // across
 const MAX_CACHED_BOUNDARIES = 200; // boundaries that are kept
@@ -38,6 +38,12 @@ export class Surface {
     };
   }
 
+  /** @param {Float64Array} w @param {(x: number, y: number) => number} classify */
+  cells(w, classify) {
+    const lines = this.lines(w);
+    return pairCells(this.box, [...lines, ...equalSums(lines, this.recording.run.pairs ?? [], this.k)], classify);
+  }
+
   /** For every class, by position, the polygons where w chooses it. @param {Float64Array} w @returns {number[][][]} */
   regions(w) {
     if (!this.exact) return this.fields(w).map((field) => positiveParts(this.knots().grid, field));
@@ -47,7 +53,7 @@ export class Surface {
       return [[clipped(whole, -a, -b, -c)], [a || b || c > 0 ? clipped(whole, a, b, c) : []]];
     }
     if (this.recording.run.scheme === "pairs") {
-      const cells = pairCells(this.box, this.lines(w), this.classifierOf(w));
+      const cells = this.cells(w, this.classifierOf(w));
       return Array.from({ length: this.k }, (_, position) => cells.filter(({ label }) => label === position).map(({ part }) => part));
     }
     const lines = this.lines(w);
@@ -68,7 +74,7 @@ export class Surface {
     if (!this.exact) return this.fields(w).flatMap((field) => zeroLines(this.knots().grid, field));
     if (this.recording.run.scheme === "pairs") {
       const classify = this.classifierOf(w);
-      return pairBoundary(this.box, pairCells(this.box, this.lines(w), classify), classify);
+      return pairBoundary(this.box, this.cells(w, classify), classify);
     }
     /** @type {number[]} */
     const segments = [];
