@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from fractions import Fraction
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from truth import least_norm, nullspace, pairs, separates
 
 import rosenblatt as rb
+from resident_memory import resident_mb
 
 RELAXED: Any = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True, "database": None}
 
@@ -121,3 +123,20 @@ def test_neither_size_nor_rounding_changes_a_verdict(data: tuple[Any, list[int],
 @given(floats_of_all_sizes())
 def test_neither_size_nor_rounding_changes_400_verdicts(data: tuple[Any, list[int], bool, Any]) -> None:
     check(*data)
+
+
+@pytest.mark.once
+def test_threads_that_proved_something_leave_no_memory() -> None:
+    """FLINT has caches for each thread, 0.2 MB here, which it does not free when the thread ends."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(-(10**6), 10**6, size=(60, 8)).astype(float), rng.integers(0, 2, 60)
+
+    def certify_in_threads(count: int) -> float:
+        for _ in range(count):
+            thread = threading.Thread(target=rb.certify, args=(X, y))
+            thread.start()
+            thread.join()
+        return resident_mb()
+
+    before = certify_in_threads(20)
+    assert certify_in_threads(100) - before < 8.0

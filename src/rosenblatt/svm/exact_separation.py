@@ -20,7 +20,7 @@ from operator import mul
 from typing import Any
 
 import numpy as np
-from flint import fmpq, fmpq_mat, fmpz_mat
+from flint import ctx, fmpq, fmpq_mat, fmpz_mat
 from scipy.linalg import qr
 
 from ..array_types import FloatArray, IntArray, Matrix
@@ -75,7 +75,13 @@ def decide(
 
     apart : the hulls are known to be disjoint, and only their nearest points are computed; None if that takes too long.
     """
-    budget = budget or WorkBudget()
+    try:
+        return _decide(rows, places, weights, apart, budget or WorkBudget())
+    finally:
+        ctx.cleanup()  # FLINT's caches of this thread, which would not be freed when the thread ends
+
+
+def _decide(rows: SignedRows, places: IntArray, weights: FloatArray, apart: bool, budget: WorkBudget) -> Decision | None:
     if apart:
         decision = _wolfe(rows, list(places), _normalized(weights, rows.side[places]), budget)
         return decision if decision.apart else None
