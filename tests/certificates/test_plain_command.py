@@ -170,6 +170,8 @@ def test_data_that_cannot_be_read(kind: str, tmp_path: Path, capsys: Any) -> Non
     [
         ("d", "# a comment\n\n1 1:2\n-1 1:x\n", "d, line 4: expected 'label column:value ...'"),
         ("d", "# a comment\n1 1:2 1:3\n", "d, line 2: a column occurs twice"),
+        ("d", "1 1:2\n-1 1:9007199254740993\n", "d, line 2: float64 cannot hold 9007199254740993 exactly"),
+        ("d.csv", "1,2,3,0\n1,-9007199254740993,3,1\n", "d.csv, line 2: float64 cannot hold -9007199254740993 exactly"),
         ("d.csv", "a,b,c,label\n\n1,2,3,0\n1,two,3,1\n", "d.csv, line 4: expected 3 numbers and a label"),
         ("d.csv", '1,2,3,"a\nb"\n1,2,3\n', "d.csv, line 3: expected 3 numbers and a label"),
     ],

@@ -21,13 +21,13 @@ import re
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 
-from .data import Array, MatrixLike
+from .exact_arrays import Array, MatrixLike, SparseRows, label_text
 from .files import load_certificate
 from .verify import verify
 
@@ -35,18 +35,6 @@ OPENERS: dict[str, Callable[..., IO[str]]] = {".gz": gzip.open, ".bz2": bz2.open
 
 Labels = Array | list[str]
 Line = tuple[int, str]  # its number in the file, from 1, and its text
-
-
-class SparseRows:
-    """A minimal CSR matrix. The checker does not use `data.csr`: it is independent of the rest of the package."""
-
-    has_canonical_format = True
-
-    def __init__(self, data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> None:
-        self.data, self.indices, self.indptr, self.shape = data, indices, indptr, shape
-
-    def tocsr(self) -> SparseRows:
-        return self
 
 
 def main(arguments: list[str]) -> int:
@@ -104,11 +92,12 @@ def _parse_svmlight(lines: list[Line], n_columns: int, name: str) -> tuple[Spars
             row = sorted((int(column), float(value)) for column, _, value in (entry.partition(":") for entry in entries))
         except ValueError:
             raise ValueError(f"{name}, line {number}: expected 'label column:value ...'") from None
+        _check_whole_numbers((entry.partition(":")[2] for entry in entries), f"{name}, line {number}")
         if len({column for column, _ in row}) < len(row):
             raise ValueError(f"{name}, line {number}: a column occurs twice")
         first = min(first, row[0][0]) if row else first
         nonzero = [(column, value) for column, value in row if value != 0]
-        labels.append(label)
+        labels.append(label_text(label))
         columns.extend(column for column, _ in nonzero)
         values.extend(value for _, value in nonzero)
         indptr.append(len(columns))
@@ -131,8 +120,9 @@ def _parse_csv(lines: list[Line], label: int, name: str) -> tuple[Array, Labels]
         numbers = [_number(cell) for cell in _without(row, label)] if len(row) == width else [None]
         if None in numbers:
             raise ValueError(f"{name}, line {number}: expected {width - 1} numbers and a label")
+        _check_whole_numbers(_without(row, label), f"{name}, line {number}")
         table.append(numbers)
-    return np.array(table, np.float64).reshape(len(table), width - 1), [row[label] for _, row in rows]
+    return np.array(table, np.float64).reshape(len(table), width - 1), [label_text(row[label]) for _, row in rows]
 
 
 def _split_csv(lines: list[Line], delimiter: str) -> list[tuple[int, list[str]]]:
@@ -154,6 +144,13 @@ def _number(cell: str) -> float | None:
         return float(cell)
     except ValueError:
         return None
+
+
+def _check_whole_numbers(cells: Iterable[str], where: str) -> None:
+    """Decimals stand for the nearest float64; a whole number that it would round is refused, as in arrays."""
+    for cell in cells:
+        if len(cell) > 15 and re.fullmatch("[+-]?[0-9]{16,400}", cell.strip()) and int(cell) != float(cell):
+            raise ValueError(f"{where}: float64 cannot hold {cell.strip():.40} exactly")
 
 
 def _read_npz(path: Path) -> tuple[MatrixLike, Labels]:

@@ -28,8 +28,9 @@ from operator import mul
 
 import numpy.typing as npt
 
-from .data import Data, MatrixLike
+from .data import Data
 from .digit_budget import CertificateTooLargeError
+from .exact_arrays import MatrixLike
 from .files import normalize_certificate, require_certificate
 from .statements import About, Ceiling, Certificate, Inseparable, Margin, Pair, Plane, Separable, Undecided
 
@@ -105,7 +106,7 @@ def verify(certificate: Certificate, X: MatrixLike, y: npt.ArrayLike) -> Check:
     certificate : Separable, Inseparable or Undecided
         The certificate, as returned by `rosenblatt.certify` or `rosenblatt.load_certificate`.
     X : array-like, sparse matrix or data frame of shape (n_rows, n_features)
-        The rows that the certificate is about, of any float type.
+        The rows that the certificate is about: numbers of any type that float64 holds exactly.
     y : array-like of shape (n_rows,)
         The labels.
 
@@ -120,7 +121,8 @@ def verify(certificate: Certificate, X: MatrixLike, y: npt.ArrayLike) -> Check:
     TypeError
         If `certificate` is not a certificate, or a list of certificates.
     ValueError
-        If X or y is invalid: values that are not finite or that float64 cannot hold, or lengths that differ.
+        If X or y is invalid: values that are not finite, that are not numbers, or that float64 cannot hold exactly, such as
+        2**53 + 1; missing labels, labels that differ only as text ("1" and "1.0"), or lengths that differ.
 
     See Also
     --------
@@ -173,6 +175,7 @@ def _normalized(certificate: object) -> Certificate:
 def _matching_data(certificate: Certificate, X: MatrixLike, y: npt.ArrayLike) -> tuple[list[int], Data]:
     """The class of every row as a position, and the rows, if they are those of the certificate."""
     about, data = certificate.about, Data(X, y)
+    data.check_labels()
     position = {text: code for code, text in enumerate(about.classes)}
     given, stated = (data.n_rows, data.n_columns), (about.n_rows, about.n_columns)
     other_shape = (

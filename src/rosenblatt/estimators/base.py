@@ -19,6 +19,7 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted, validat
 
 from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
 from ..catalog import application_hook
+from ..certificates.exact_arrays import check_exact
 from ..data.problem import Problem, classes_and_codes, classes_of_chunk, make_problem
 from ..losses import Objective
 from ..scores import linear_scores
@@ -123,6 +124,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     # How the page shows the way to a solution; None: by the solution alone.
     _path: ClassVar[SolutionPath | None] = None
     _has_convergence: ClassVar[bool] = False  # whether `proofs.convergence` applies to its log
+
+    @property
+    def _states_proofs(self) -> bool:
+        """Whether `fit` proves statements about the rows and labels, which must not be rounded then."""
+        return False
 
     @property
     def _way(self) -> Way:
@@ -234,6 +240,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
                 self, X, y, accept_sparse="csr", dtype=dtype, order="C", accept_large_sparse=True, reset=reset,
                 ensure_all_finite=finite,
             )  # fmt: skip
+        if self._states_proofs:
+            check_exact(X, y)
         if labels.dtype.kind not in "biuSU":
             check_classification_targets(labels)
         if stream is None:

@@ -182,6 +182,10 @@ class MaxMargin(MarginClassifier):
             warnings.warn(StopWarning(f"tol={short(self.tol, 6)} was not reached", stop), stacklevel=4)
         return self
 
+    @property
+    def _states_proofs(self) -> bool:
+        return True
+
     def _check_parameters(self) -> None:
         check_number("tol", self.tol)
         check_flag("fit_intercept", self.fit_intercept)

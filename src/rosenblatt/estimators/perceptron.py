@@ -267,6 +267,10 @@ class Perceptron(OnlineClassifier):
         self._margin_used = rule.margin
         return solve(problem, rule, config, start, sums)
 
+    @property
+    def _states_proofs(self) -> bool:
+        return bool(self.certify)
+
     def _proofs(self, problem: Problem, classes: Array, start: State) -> Proofs | None:
         if not self.certify:
             return None

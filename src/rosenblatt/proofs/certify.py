@@ -23,8 +23,9 @@ from sklearn.utils import check_X_y
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..array_types import Array, IntArray, Matrix, MatrixLike
-from ..certificates.data import Data, as_array, check_exact, label_text
+from ..certificates.data import Data
 from ..certificates.digit_budget import CertificateTooLargeError
+from ..certificates.exact_arrays import check_exact, exact_matrix, label_text
 from ..certificates.statements import Certificate
 from ..certificates.verify import CheckCode, verify
 from ..data.problem import classes_and_codes
@@ -124,9 +125,12 @@ class LabeledRows:
 
 def validated_rows(X: MatrixLike, y: npt.ArrayLike, caller: str, max_classes: int | None = None) -> LabeledRows:
     """Validate rows and labels. `caller` is the function named in error messages."""
-    check_exact_input(X)
+    matrix = exact_rows(X)
     with np.errstate(over="ignore", invalid="ignore"):  # the finiteness check sums X, which may overflow
-        rows, labels = check_X_y(X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", accept_large_sparse=True)
+        rows, labels = check_X_y(
+            matrix, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", accept_large_sparse=True
+        )
+    check_exact(matrix, y)
     if labels.dtype.kind not in "biuSU":
         check_classification_targets(labels)
     classes, codes = classes_and_codes(labels)
@@ -141,20 +145,12 @@ def validated_rows(X: MatrixLike, y: npt.ArrayLike, caller: str, max_classes: in
         "".join(names).encode()
     except UnicodeEncodeError:
         raise ValueError(f"a label of y cannot be encoded as UTF-8, got {classes.tolist()}; rename it") from None
-    if not isinstance(rows, np.ndarray):
-        rows = sp.csr_array(rows)  # a view
-        if not rows.has_canonical_format:
-            rows = rows.copy()
-            rows.sum_duplicates()
     return LabeledRows(rows, labels, classes, codes)
 
 
-def check_exact_input(X: MatrixLike) -> None:
-    """Reject integers above 2^53 and long doubles that float64 would round: the proof would be about other numbers."""
-    if hasattr(X, "dtypes") and hasattr(X, "items"):
-        parts = [column.to_numpy() for _, column in X.items()]  # a data frame
-    else:
-        parts = [X.data if isinstance(X, sp.sparray | sp.spmatrix) else as_array(X)]
-    for part in parts:
-        if part.dtype.kind in "iuf" or (part.dtype.kind == "O" and all(isinstance(v, int) for v in part.ravel())):
-            check_exact(part)
+def exact_rows(X: MatrixLike) -> Matrix:
+    """X as an array or a CSR matrix without duplicates, if float64 holds all its numbers; raises `ValueError` otherwise."""
+    matrix = exact_matrix(X)
+    if isinstance(matrix, np.ndarray):
+        return matrix
+    return sp.csr_array((matrix.data, matrix.indices, matrix.indptr), matrix.shape)

@@ -20,10 +20,12 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array, column_or_1d
 
 from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
+from ..certificates.exact_arrays import exact_labels, exact_numbers
 from ..kernels.linear.rows import EPS
 from ..online.readings import NoSinglePlaneError
 from ..parallel import one_blas_thread
 from ..reporting.text import comma_list
+from .certify import exact_rows
 
 VALUES_PER_BLOCK = 1 << 19
 MAX_UNSCALED_EXPONENT = 400  # rows whose largest value is within 2 to plus or minus this are not scaled
@@ -140,15 +142,9 @@ def hypothesis_and_rows(model: LinearModel, X: MatrixLike) -> tuple[Hypothesis, 
 
 
 def validated_matrix(X: MatrixLike) -> Matrix:
-    """X as a float array, or as a CSR matrix without duplicate entries."""
+    """X as a float array, or as a CSR matrix without duplicate entries; numbers that float64 would round are refused."""
     with np.errstate(over="ignore", invalid="ignore"):  # the finiteness check sums X, which may overflow
-        rows = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True)
-    if isinstance(rows, np.ndarray):
-        return rows
-    rows = sp.csr_array(rows)  # a view
-    if not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
+        rows: Matrix = check_array(exact_rows(X), accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True)
     return rows
 
 
@@ -172,10 +168,10 @@ def _hypothesis_of_estimator(model: BaseEstimator) -> Hypothesis:
 
 def _hypothesis(coef: MatrixLike, intercept: npt.ArrayLike, x0: float, classes: Array | None) -> Hypothesis:
     dense = coef.toarray() if hasattr(coef, "toarray") else coef
-    planes = np.atleast_2d(np.asarray(dense, np.float64))
+    planes = np.atleast_2d(exact_numbers(dense, "coef").astype(np.float64))
     if planes.ndim != 2:
         raise ValueError(f"coef must have shape (n_features,) or (n_classes, n_features), got {planes.shape}")
-    given = np.asarray(intercept, np.float64).ravel()
+    given = exact_numbers(intercept, "intercept").astype(np.float64).ravel()
     if len(given) not in (1, len(planes)):
         raise ValueError(f"there are {len(given)} intercepts for {len(planes)} weight vectors")
     intercepts = np.broadcast_to(given, (len(planes),)).copy()
@@ -188,9 +184,7 @@ def _hypothesis(coef: MatrixLike, intercept: npt.ArrayLike, x0: float, classes: 
 
 def class_codes(hypothesis: Hypothesis, y: npt.ArrayLike, n_rows: int) -> IntArray:
     """The position of every row's label among the classes of the hypothesis."""
-    labels = column_or_1d(y).tolist()
-    if len(labels) != n_rows:
-        raise ValueError(f"X has {n_rows} rows, but y has {len(labels)} labels")
+    labels = column_or_1d(exact_labels(y, n_rows)).tolist()
     if hypothesis.classes is None:
         position = _class_positions(len(hypothesis.planes), labels)
     else:

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..array_types import Array, MatrixLike
-from ..certificates.data import Data, label_text
+from ..certificates.data import Data
+from ..certificates.exact_arrays import label_text
 from ..certificates.exact_numbers import root_above
 from ..certificates.sentences import ClashShape, describe_rows
 from ..certificates.statements import About, Ceiling, Inseparable, Pair, Undecided

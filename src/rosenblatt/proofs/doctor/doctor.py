@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...array_types import Array, IntArray, Matrix, MatrixLike
-from ...certificates.data import label_text
+from ...certificates.exact_arrays import label_text
 from ...certificates.statements import About, Certificate, Inseparable, Pair, Separable
 from ...certificates.verify import verify
 from ...data.polynomials import count_monomials

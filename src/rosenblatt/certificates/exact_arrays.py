@@ -1,0 +1,264 @@
+"""Rows and labels from arrays, sparse matrices, data frames and lists, without rounding.
+
+A proof is about the numbers that it was given. NumPy rounds some of them silently: whole numbers beyond 2^53 beside floats in
+a list or a data frame, sums of duplicate entries of a sparse matrix, decimals in text. What float64 cannot hold is refused
+here, as is everything that is not a number: text, dates, complex numbers, masked and missing values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Array: TypeAlias = npt.NDArray[Any]
+
+FLOAT_DTYPES = (np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.float16))
+MAX_WHOLE_FLOAT = 2.0**53  # float64 holds all smaller whole numbers
+VALUES_PER_BLOCK = 1 << 18
+_TOO_LONG = "{} has numbers that float64 cannot hold exactly, such as integers above 2**53; scale or round them"
+_KINDS = {"c": "complex numbers", "M": "dates", "m": "durations", "V": "records", "U": "text", "S": "text", "T": "text"}
+
+
+class SparseMatrix(Protocol):
+    """The part of SciPy's sparse matrices that is used here; SciPy itself is not imported."""
+
+    def tocsr(self) -> Any: ...
+
+
+MatrixLike: TypeAlias = npt.ArrayLike | SparseMatrix
+
+
+class SparseRows(NamedTuple):
+    """CSR with ascending columns, without duplicates and zeros."""
+
+    data: Array
+    indices: Array
+    indptr: Array
+    shape: tuple[int, int]
+
+    def tocsr(self) -> SparseRows:
+        return self
+
+
+def exact_matrix(X: MatrixLike) -> Array | SparseRows:
+    """X as a matrix of numbers that float64 holds, or CSR; arrays and CSR in this form are not copied.
+
+    Raises `ValueError` for everything else.
+    """
+    if hasattr(X, "tocsr"):
+        return _exact_csr(X)
+    frame: Any = X
+    if hasattr(X, "sparse") and hasattr(frame.sparse, "to_coo") and all(dtype.fill_value == 0 for dtype in frame.dtypes):
+        for _, column in frame.items():
+            exact_numbers(column.array.sp_values)
+        return _exact_csr(frame.sparse.to_coo())
+    columns = _frame_columns(X)
+    return exact_numbers(X) if columns is None else np.column_stack([exact_numbers(column) for column in columns])
+
+
+def check_exact(X: MatrixLike, y: npt.ArrayLike) -> None:
+    """Raise `ValueError` if a conversion of X or y to float64 or to an array of labels would change a number."""
+    if exact_labels(y, exact_matrix(X).shape[0]).dtype.kind == "O" and np.asarray(y).dtype.kind == "f":
+        exact_numbers(y, "y")
+
+
+def exact_numbers(values: npt.ArrayLike, name: str = "X") -> Array:
+    """An array of booleans, integers or floats, each a number that float64 holds; NaN and infinity are left to the caller."""
+    array = _array(values, name)
+    kind = array.dtype.kind
+    if kind == "b" or array.dtype in FLOAT_DTYPES or (kind in "iu" and array.dtype.itemsize < 8):
+        return array
+    if kind == "O":
+        checked = [_exact_float(value, name) for value in array.ravel().tolist()]
+        return np.array(checked, np.float64).reshape(array.shape)
+    if kind not in "iuf":
+        raise ValueError(f"{name} must be numbers, got {_KINDS.get(kind, array.dtype)}; convert it to float64 first")
+    with np.errstate(over="ignore", invalid="ignore"):
+        floats = array.astype(np.float64)
+        if kind == "f":
+            same = (floats == array) | (array != array)
+        else:
+            limit = 2.0**63 if kind == "i" else 2.0**64
+            same = (-limit <= floats) & (floats < limit) & (floats.astype(array.dtype) == array)
+    if not same.all():
+        raise ValueError(_TOO_LONG.format(name))
+    return floats if kind == "f" else array
+
+
+def _exact_float(value: Any, name: str) -> float:
+    value = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(value, int | float | Fraction | Decimal | np.longdouble):
+        raise ValueError(f"{name} must be numbers, got {type(value).__name__} {str(value)[:40]!r}; convert it to float64 first")
+    try:
+        number = float(value)
+    except (OverflowError, ValueError):
+        raise ValueError(f"{name} has numbers that float64 cannot hold") from None
+    if number != value and not math.isnan(number):
+        raise ValueError(_TOO_LONG.format(name))
+    return number
+
+
+def _array(values: npt.ArrayLike, name: str) -> Array:
+    """The values as an array; a list of objects if NumPy would have rounded whole numbers beside floats."""
+    listed = isinstance(values, list | tuple)
+    for part in [values, *(values if listed else ())]:  # type: ignore[misc]
+        if isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part):
+            raise ValueError(f"{name} has masked values; fill or drop them")
+    array = np.asarray(values)
+    with np.errstate(invalid="ignore"):
+        rounded = listed and array.dtype.kind == "f" and bool((abs(array) >= MAX_WHOLE_FLOAT).any())
+    return np.array(values, dtype=object) if rounded else array
+
+
+def _frame_columns(X: Any) -> Iterable[npt.ArrayLike] | None:
+    """The columns of a data frame whose columns have different types; None for anything else."""
+    if hasattr(X, "dtypes") and hasattr(X, "items"):  # pandas
+        same = len({str(dtype) for dtype in X.dtypes}) <= 1
+        return None if same else [column.to_numpy() for _, column in X.items()]
+    for method in ("iter_columns", "itercolumns"):  # polars, pyarrow
+        if hasattr(X, method):
+            return [np.asarray(column) for column in getattr(X, method)()]
+    return None
+
+
+# --- sparse matrices -------------------------------------------------------------------------------------------------------
+
+
+def _exact_csr(X: Any) -> SparseRows:
+    """The rows of a sparse matrix; the flags of the matrix are not trusted, and duplicates are added exactly."""
+    if len(X.shape) != 2:
+        raise ValueError(f"X must have two dimensions, got shape {X.shape}")
+    shape = (int(X.shape[0]), int(X.shape[1]))
+    if getattr(X, "format", "csr") == "csr" or not hasattr(X, "tocoo"):
+        X = X.tocsr()
+        indptr, indices, data = np.asarray(X.indptr), np.asarray(X.indices), np.asarray(X.data)
+        lengths: Array = np.diff(indptr.astype(np.int64))
+        valid = len(indptr) == shape[0] + 1 and indptr[0] == 0 and bool((lengths >= 0).all())
+        if not valid or indptr[-1] > min(len(indices), len(data)):
+            raise ValueError("X is a sparse matrix with inconsistent arrays")
+        indices, data = indices[: indptr[-1]], exact_numbers(data[: indptr[-1]])
+        _check_indices(indices, shape[1])
+        if _canonical(indices, indptr, data):
+            return SparseRows(data, indices, indptr, shape)
+        rows, columns = np.repeat(np.arange(shape[0]), lengths), indices
+    else:  # not by way of CSR, whose duplicates are added in the type of the matrix, which may overflow or round
+        entries = X.tocoo()
+        rows, columns, data = np.asarray(entries.row), np.asarray(entries.col), exact_numbers(entries.data)
+        if not len(rows) == len(columns) == len(data):
+            raise ValueError("X is a sparse matrix with inconsistent arrays")
+        _check_indices(rows, shape[0])
+        _check_indices(columns, shape[1])
+    return _sorted_rows(rows.astype(np.int64), columns.astype(np.int64), data, shape)
+
+
+def _check_indices(indices: Array, end: int) -> None:
+    if indices.dtype.kind not in "iu" or (len(indices) and not 0 <= int(indices.min()) <= int(indices.max()) < end):
+        raise ValueError(f"X is a sparse matrix with an index outside 0 to {end - 1}")
+
+
+def _canonical(indices: Array, indptr: Array, data: Array) -> bool:
+    """Whether columns ascend in every row and no value is zero; in blocks, to save memory."""
+    if not data.all():
+        return False
+    row_starts = np.zeros(len(indices) + 1, bool)
+    row_starts[indptr] = True
+    for start in range(0, len(indices) - 1, VALUES_PER_BLOCK):
+        part = indices[start : start + VALUES_PER_BLOCK + 1]
+        if not ((part[1:] > part[:-1]) | row_starts[start + 1 : start + len(part)]).all():
+            return False
+    return True
+
+
+def _sorted_rows(rows: Array, columns: Array, data: Array, shape: tuple[int, int]) -> SparseRows:
+    order = np.lexsort((columns, rows))
+    rows, columns, data = rows[order], columns[order], data[order]
+    first = np.ones(len(data), bool)
+    first[1:] = (np.diff(rows) != 0) | (np.diff(columns) != 0)
+    starts = np.flatnonzero(first)
+    if len(starts) < len(data):
+        rows, columns, data = rows[starts], columns[starts], _exact_sums(data, starts)
+    kept = data != 0
+    counts = np.bincount(rows[kept], minlength=shape[0])
+    return SparseRows(data[kept], columns[kept], np.concatenate([[0], np.cumsum(counts)]), shape)
+
+
+def _exact_sums(data: Array, starts: Array) -> Array:
+    """The sums of consecutive values, each from one start to the next.
+
+    Refused unless the type of the matrix holds the sum in any order of addition: others would then read another number.
+    """
+    ends, (whole_limit, limit) = np.append(starts[1:], len(data)), _limits(data.dtype)
+    data = data.astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums, sizes = np.add.reduceat(data, starts), np.add.reduceat(abs(data), starts)
+        whole = np.logical_and.reduceat(np.trunc(data) == data, starts)
+    finite = np.logical_and.reduceat(np.isfinite(data), starts)
+    known = (ends - starts == 1) | (whole & (sizes < min(whole_limit, limit))) | ~finite
+    for k in np.flatnonzero(~known).tolist():
+        parts = [Fraction(value) for value in data[starts[k] : ends[k]].tolist()]
+        unit = max(part.denominator for part in parts)
+        numerators = [int(part * unit) for part in parts]
+        size, common = sum(map(abs, numerators)), math.gcd(*numerators)
+        if size > limit * unit or size > whole_limit * (common & -common):
+            raise ValueError("X has duplicate entries whose sum may be rounded; call X.sum_duplicates() first")
+        sums[k] = float(sum(parts))
+    return np.asarray(sums)
+
+
+def _limits(dtype: np.dtype[Any]) -> tuple[int, int]:
+    """The number up to which a type and float64 hold all whole numbers, and the largest number of the type."""
+    if dtype.kind == "f":
+        return 2 ** (np.finfo(dtype).nmant + 1), int(np.finfo(dtype).max)
+    return 2**53, 1 if dtype.kind == "b" else int(np.iinfo(dtype).max)
+
+
+# --- labels ----------------------------------------------------------------------------------------------------------------
+
+
+def exact_labels(y: npt.ArrayLike, n_rows: int) -> Array:
+    """Labels as a vector of numbers or texts as they were given; refused if NumPy would round or change one."""
+    labels = _array(y, "y")
+    if labels.ndim != 1 and labels.shape != (n_rows, 1):
+        raise ValueError(f"y must have one label for each row, got shape {labels.shape}")
+    labels = labels.ravel()
+    if len(labels) != n_rows:
+        raise ValueError(f"X has {n_rows} rows but y has {len(labels)} labels")
+    if labels.dtype.kind in "VcMm":
+        raise ValueError(f"labels of y must be numbers or text, got {_KINDS[labels.dtype.kind]}")
+    given = labels.tolist() if labels.dtype.kind in "fO" else []
+    if any(label is None or type(label).__name__ in ("NAType", "NaTType") or _is_nan(label) for label in given):
+        raise ValueError("y has missing labels; drop their rows")
+    if labels.dtype.kind in "US" and isinstance(y, list | tuple) and any(str(label).endswith("\0") for label in y):
+        raise ValueError("a label of y ends with a NUL character, which NumPy would drop; rename it")
+    return labels
+
+
+def _is_nan(label: object) -> bool:
+    return isinstance(label, float | np.floating | Decimal) and label != label
+
+
+def label_text(label: object) -> str:
+    """The text by which labels are compared: 1, 1.0, "+1" and "1" are equal, so that labels from different files agree."""
+    label = label.item() if isinstance(label, np.generic) else label
+    text = str(label).strip()
+    if isinstance(label, bool):
+        return text
+    try:
+        number, exact = float(text), Decimal(text)
+    except (ValueError, ArithmeticError):
+        return text
+    if not math.isfinite(number) or "_" in text:
+        return text
+    if isinstance(label, float) and not label.is_integer():
+        return repr(number)
+    if exact == 0:
+        return "0"
+    if number.is_integer() and exact == exact.to_integral_value():
+        return str(int(label if isinstance(label, float) else exact))
+    return repr(number) if exact == Decimal(repr(number)) else text

@@ -1,0 +1,233 @@
+"""Rows and labels are read exactly or refused, in every container: a proof must not be about rounded numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+
+import rosenblatt as rb
+from rosenblatt.certificates.exact_arrays import exact_matrix, label_text
+
+BIG = 2**53  # the next whole number is not a float64
+FLOATS, Y = np.array([[float(BIG), 0.0], [float(BIG), 0.0]]), [0, 1]
+SAME_POINT = rb.certify(FLOATS, Y)
+LONG = np.array([[BIG, 0], [BIG, 0]], np.longdouble)
+LONG[1, 0] += 1
+
+
+def _sparse(kind: str, *values: int, dtype: Any = np.int64) -> Any:
+    """The first row has one entry, the second the rest of them in one column."""
+    rows = [0] + [1] * (len(values) - 1)
+    entries = sp.coo_array((np.array(values, dtype), (rows, [0] * len(values))), shape=(2, 2))
+    if kind == "csr":
+        return sp.csr_array((entries.data, entries.col, [0, 1, len(values)]), shape=(2, 2))
+    return sp.csc_array((entries.data, entries.row, [0, len(values), len(values)]), shape=(2, 2)) if kind == "csc" else entries
+
+
+def _flagged() -> Any:
+    matrix = sp.csr_array((np.array([BIG, BIG, 1.0]), np.zeros(3, int), [0, 1, 3]), shape=(2, 2))
+    matrix.has_canonical_format = True  # it is not
+    return matrix
+
+
+# The second row is 2^53 + 1 in each of these.
+ROUNDED: dict[str, Callable[[], Any]] = {
+    "list": lambda: [[BIG, 0], [BIG + 1, 0]],
+    "list beside floats": lambda: [[BIG, 0.0], [BIG + 1, 0.0]],
+    "list of arrays": lambda: [np.array([BIG, 0]), np.array([BIG + 1, 0]), np.array([0.5, 0.5])],
+    "tuple of uint64 and int64": lambda: ((np.uint64(BIG), np.int64(0)), (np.uint64(BIG + 1), np.int64(-1))),
+    "int64": lambda: np.array([[BIG, 0], [BIG + 1, 0]]),
+    "uint64": lambda: np.array([[BIG, 0], [BIG + 1, 0]], np.uint64),
+    "big-endian": lambda: np.array([[BIG, 0], [BIG + 1, 0]], ">i8"),
+    "long double": lambda: LONG,
+    "objects": lambda: np.array([[BIG, 0], [BIG + 1, 0]], object),
+    "objects of NumPy": lambda: np.array([[np.int64(BIG), 0], [np.int64(BIG + 1), 0]], object),
+    "fractions": lambda: [[Fraction(BIG), 0], [Fraction(BIG + 1), 0]],
+    "decimals": lambda: [[Decimal(BIG), 0], [Decimal(BIG + 1), 0]],
+    "csr": lambda: _sparse("csr", BIG, BIG + 1),
+    "csr with an explicit zero": lambda: sp.csr_array(([BIG, 0, BIG + 1], [0, 1, 0], [0, 2, 3]), shape=(2, 2)),
+    "csr with duplicates": lambda: _sparse("csr", BIG, BIG, 1),
+    "csr with a wrong flag": _flagged,
+    "csc with duplicates": lambda: _sparse("csc", BIG, BIG, 1),
+    "coo with duplicates": lambda: _sparse("coo", BIG, BIG, 1),
+    "coo with float duplicates": lambda: _sparse("coo", BIG, BIG, 1, dtype=np.float64),
+    "frame": lambda: pd.DataFrame({"a": [BIG, BIG + 1], "b": [0.0, 0.0]}),
+    "frame of one type": lambda: pd.DataFrame({"a": [BIG, BIG + 1], "b": [0, 0]}),
+    "frame of nullable integers": lambda: pd.DataFrame({"a": pd.array([BIG, BIG + 1], dtype="Int64"), "b": [0.0, 0.0]}),
+    "frame of Arrow integers": lambda: pd.DataFrame({"a": pd.array([BIG, BIG + 1], dtype="int64[pyarrow]"), "b": [0.0, 0.0]}),
+    "sparse frame": lambda: pd.DataFrame({"a": pd.arrays.SparseArray([BIG, BIG + 1]), "b": pd.arrays.SparseArray([0, 0])}),
+    "Arrow table": lambda: pa.table({"a": [BIG, BIG + 1], "b": [0.0, 0.0]}),
+}
+NOT_NUMBERS: dict[str, Callable[[], Any]] = {
+    "text": lambda: np.array([[str(BIG), "0"], [str(BIG), "0"]]),
+    "bytes": lambda: np.array([[b"1", b"0"], [b"1", b"0"]]),
+    "text in objects": lambda: np.array([["1", 0], ["1", 0]], object),
+    "list of text": lambda: [["1", "0"], ["1", "0"]],
+    "frame of text": lambda: pd.DataFrame({"a": ["1", "1"], "b": [0.0, 0.0]}),
+    "complex": lambda: FLOATS.astype(complex),
+    "complex in objects": lambda: np.array([[1j, 0], [1j, 0]], object),
+    "dates": lambda: np.array([["2020-01-01", "2020-01-02"]] * 2, "M8[ns]"),
+    "durations": lambda: FLOATS.astype("m8[s]"),
+    "records": lambda: np.zeros((2, 2), [("a", float)]),
+    "none": lambda: [[None, 0.0], [None, 0.0]],
+    "masked": lambda: np.ma.array(FLOATS, mask=[[1, 0], [0, 0]]),
+    "masked rows": lambda: [np.ma.array([float(BIG), 0.0], mask=[1, 0]), [float(BIG), 0.0]],
+}
+EXACT: dict[str, Callable[[], Any]] = {
+    "long double": lambda: FLOATS.astype(np.longdouble),
+    "uint64": lambda: FLOATS.astype(np.uint64),
+    "list beside floats": lambda: [[BIG, 0.0], [BIG, 0.0]],
+    "fractions": lambda: [[Fraction(BIG), Fraction(0)], [Fraction(BIG), 0]],
+    "decimals": lambda: [[Decimal(BIG), Decimal("0.0")], [Decimal(BIG), 0]],
+    "nothing masked": lambda: np.ma.array(FLOATS, mask=False),
+    "frame": lambda: pd.DataFrame({"a": [BIG, BIG], "b": [0.0, 0.0]}),
+    "nullable frame": lambda: pd.DataFrame({"a": pd.array([BIG, BIG], dtype="Int64"), "b": [0.0, 0.0]}),
+    "sparse frame": lambda: pd.DataFrame({"a": pd.arrays.SparseArray([BIG, BIG]), "b": pd.arrays.SparseArray([0, 0])}),
+    "sparse frame that is filled": lambda: pd.DataFrame({"a": [BIG, BIG], "b": [0.0, 0.0]}).astype(pd.SparseDtype(float, 1.0)),
+    "Arrow table": lambda: pa.table({"a": [BIG, BIG], "b": [0.0, 0.0]}),
+    "coo with duplicates": lambda: _sparse("coo", BIG, BIG - 1, 1),
+    "csr with duplicates": lambda: _sparse("csr", BIG, BIG - 2, 1, 1),
+    "coo with float duplicates": lambda: _sparse("coo", BIG, BIG // 2, BIG // 2, dtype=np.float64),
+    "bsr": lambda: sp.bsr_array(FLOATS, blocksize=(1, 1)),
+    "lil": lambda: sp.lil_array(FLOATS),
+    "dok": lambda: sp.dok_array(FLOATS),
+    "dia": lambda: sp.dia_array(FLOATS),
+}
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+@pytest.mark.filterwarnings("ignore")
+def test_numbers_that_would_be_rounded_are_refused(name: str) -> None:
+    X, y = ROUNDED[name](), [0, 1]
+    y += [1] * (len(X) - 2) if isinstance(X, list) else []
+    calls: dict[str, Callable[[], Any]] = {
+        "verify": lambda: rb.verify(SAME_POINT, X, y),
+        "certify": lambda: rb.certify(X, y),
+        "mistake_bound": lambda: rb.mistake_bound(X, y),
+        "margin": lambda: rb.margin(([1.0, 0.0], -float(BIG)), X, y),
+        "doctor": lambda: rb.doctor(X, y),
+        "minimum_errors": lambda: rb.minimum_errors(X, y),
+        "Perceptron": lambda: rb.Perceptron(certify=True).fit(X, y),
+        "MaxMargin": lambda: rb.MaxMargin().fit(X, y),
+    }
+    for call in calls:
+        with pytest.raises(ValueError, match=r"X has .*(cannot hold exactly|may be rounded)"):
+            calls[call]()
+
+
+@pytest.mark.parametrize("name", NOT_NUMBERS)
+@pytest.mark.parametrize("call", [rb.certify, lambda X, y: rb.verify(SAME_POINT, X, y)])
+def test_what_is_not_a_number_is_refused(name: str, call: Any) -> None:
+    with pytest.raises(ValueError, match=r"X must be numbers, got|X has masked values"):
+        call(NOT_NUMBERS[name](), Y)
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_exact_numbers_are_read_from_every_container(name: str) -> None:
+    X = EXACT[name]()
+    assert rb.verify(SAME_POINT, X, Y)
+    assert rb.certify(X, Y) == SAME_POINT
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        ((127, 127, 1), np.int8),  # overflows
+        ((2, 1, 1), bool),  # true and true is true
+        ((3, 0.1, 0.2), np.float64),
+        ((1, 1e16, 1, -1e16), np.float64),  # depends on the order
+        ((1, 2.0**24, 1), np.float32),
+        ((1, 1e308, 1e308), np.float64),
+        ((1, 1e308, 1e308, -1e308, 0.1), np.float64),
+    ],
+)
+def test_sums_of_duplicates_that_may_be_rounded_are_refused(values: tuple[float, ...], dtype: Any) -> None:
+    X = _sparse("coo", *values, dtype=np.float64)
+    X.data = X.data.astype(dtype)
+    with pytest.raises(ValueError, match="duplicate entries whose sum may be rounded"):
+        exact_matrix(X)
+
+
+def test_sums_of_duplicates_are_those_of_fractions() -> None:
+    rng = np.random.default_rng(5)
+    for dtype, unit in ((np.float64, 2.0**-40), (np.float32, 0.25), (np.int16, 1.0)):
+        values = (rng.integers(-50, 50, 400) * unit).astype(dtype)
+        X = sp.coo_array((values, (rng.integers(0, 5, 400), rng.integers(0, 9, 400))), shape=(5, 9))
+        found = exact_matrix(X)
+        assert np.array_equal(sp.csr_array((found.data, found.indices, found.indptr), found.shape).toarray(), X.toarray())
+
+
+def test_arrays_and_canonical_matrices_are_not_copied() -> None:
+    array, matrix = np.ones((3, 2)), sp.csr_array(np.ones((3, 2)))
+    assert exact_matrix(array) is array
+    assert np.shares_memory(exact_matrix(matrix).data, matrix.data)
+
+
+def test_inconsistent_sparse_matrices_are_refused() -> None:
+    for name, values in (("indices", [0, 7]), ("indptr", [0, 2, 1]), ("indptr", [0, 1, 9]), ("indices", [-1, 0])):
+        matrix = sp.csr_array(FLOATS)
+        getattr(matrix, name)[:] = values
+        with pytest.raises(ValueError, match="X is a sparse matrix with"):
+            rb.verify(SAME_POINT, matrix, Y)
+    with pytest.raises(ValueError, match="two dimensions"):
+        rb.verify(SAME_POINT, sp.coo_array(np.ones(3)), Y)
+
+
+# --- labels ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("label", "text"),
+    [
+        (1, "1"), (1.0, "1"), ("+1", "1"), ("1.0", "1"), ("1e0", "1"), (np.float32(1), "1"), (-0.0, "0"), ("0e99999999", "0"),
+        (BIG + 1, "9007199254740993"), (f"{BIG + 1}.0", "9007199254740993"), (np.longdouble(BIG) + 1, "9007199254740993"),
+        (0.1, "0.1"), ("0.10", "0.1"), ("0.1000000000000000055", "0.1000000000000000055"), (1e23, "99999999999999991611392"),
+        ("1e23", "100000000000000000000000"), (True, "True"), (np.True_, "True"), ("inf", "inf"), ("1_0", "1_0"), ("a", "a"),
+        (" a ", "a"), ("1e-400", "1e-400"), (Fraction(1, 2), "1/2"), (Decimal("2.0"), "2"),
+    ],
+)  # fmt: skip
+def test_labels_as_text(label: object, text: str) -> None:
+    assert label_text(label) == text
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        ([BIG, BIG + 1, 1.0], "y has numbers that float64 cannot hold exactly"),
+        (["a\0", "a", "b"], "ends with a NUL character"),
+        (np.ma.array([0, 1, 1], mask=[0, 0, 1]), "y has masked values"),
+    ],
+)
+def test_labels_that_would_be_changed_are_refused(y: Any, words: str) -> None:
+    for call in (rb.certify, rb.MaxMargin().fit, rb.Perceptron(certify=True).fit):
+        with pytest.raises(ValueError, match=words):
+            call([[0.0], [1.0], [2.0]], y)
+
+
+@pytest.mark.parametrize("y", [[2, None, 2], [2.0, np.nan, 2.0], pd.array([2, None, 2], dtype="Int64"), [2, Decimal("nan"), 2]])
+def test_missing_labels_are_refused(y: Any) -> None:
+    certificate = rb.certify([[0.0], [1.0], [2.0]], ["2", "nan", "2"])
+    with pytest.raises(ValueError, match="y has missing labels"):
+        rb.verify(certificate, [[0.0], [1.0], [2.0]], y)
+
+
+@pytest.mark.parametrize("y", [["2", "1", "2.0"], ["2", "1", " 2"], ["2", "1", "\N{ARABIC-INDIC DIGIT TWO}"]])
+def test_different_labels_are_not_merged(y: Any) -> None:
+    certificate = rb.certify([[0.0], [1.0], [2.0]], [2, 1, 2])
+    with pytest.raises(ValueError, match="two labels of y are equal as text or as numbers"):
+        rb.verify(certificate, [[0.0], [1.0], [2.0]], y)
+
+
+def test_labels_beyond_the_whole_floats_are_not_confused() -> None:
+    certificate = rb.certify([[0.0], [1.0]], [BIG, 1])
+    assert rb.verify(certificate, [[0.0], [1.0]], [float(BIG), 1.0])
+    for other in (BIG + 1, f"{BIG + 1}", f"{BIG + 1}.0"):
+        assert not rb.verify(certificate, [[0.0], [1.0]], [other, 1])
