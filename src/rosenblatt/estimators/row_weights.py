@@ -60,6 +60,12 @@ def weights_of_classes(class_weight: ClassWeight, classes: Array, counts: IntArr
     return _given_class_weights(given, classes)
 
 
+def check_class_weight(class_weight: ClassWeight) -> None:
+    """Raise an error unless the weights are None, "balanced" or a dict of numbers."""
+    if class_weight is not None and isinstance(given := _checked_class_weight(class_weight), dict):
+        _weights_of_labels(given, list(given))
+
+
 def _checked_class_weight(class_weight: ClassWeight) -> Literal["balanced"] | dict[Any, float]:
     if isinstance(class_weight, str):
         check_choice("class_weight", class_weight, ("balanced",), "a dict of class to weight", "None")
@@ -80,7 +86,11 @@ def _class_weights_of_rows(
 
 
 def _given_class_weights(class_weight: Mapping[Any, float], classes: Array) -> FloatArray:
-    given = [class_weight.get(label, 1.0) for label in classes.tolist()]
+    return _weights_of_labels(class_weight, classes.tolist())
+
+
+def _weights_of_labels(class_weight: Mapping[Any, float], labels: list[Any]) -> FloatArray:
+    given = [class_weight.get(label, 1.0) for label in labels]
     if not all(isinstance(weight, Real) for weight in given):
         raise TypeError(f"class_weight must map classes to numbers, got {class_weight!r}")
     each = np.array(given, np.float64)

@@ -22,6 +22,7 @@ from ..svm.crammer_singer import lead_over_rivals, solve_crammer_singer
 from ..svm.hard_margin import hard_margin, prefer_hard_margin
 from ..svm.problem import BinarySVM, Head, Solution, SolverLimits, heads
 from ..svm.solver_choice import Solver, solve_binary_svm
+from ..svm.stored_solution import StoredSolution
 from ..validation import check_choice, check_flag, check_integer, check_number
 from .base import RandomState, SolutionPath, StopWarning, TrainingSet, check_n_jobs_and_verbose, seed_of
 from .row_weights import ClassWeight, check_every_class_has_weight
@@ -224,7 +225,7 @@ class SoftMargin(MarginClassifier):
             return
         problems = heads(rows, codes, len(classes), self.multiclass, weights=weights, x0=self._x0)
         svms = [self._binary_svm(head, costs) for head in problems]
-        before = self._before(classes, svms[0].width)
+        before = self._before(classes, svms[0].width, len(codes))
         threads = effective_n_jobs(self.n_jobs)
         inner = threads if len(svms) == 1 else 1
         progress = current_callback(bool(self.verbose))
@@ -246,11 +247,12 @@ class SoftMargin(MarginClassifier):
 
     def _solve_jointly(self, rows: Rows, codes: IntArray, classes: Array, costs: FloatArray) -> None:
         """Solve one problem for all classes (Crammer and Singer)."""
-        before = self._before(classes, rows_width(rows))
+        before = self._before(classes, rows_width(rows), len(codes))
         found = solve_crammer_singer(
             rows, codes, len(classes), costs, x0=self._x0, free=self._free, tol=float(self.tol),
             max_iter=self._iteration_limit(len(codes)), seed=seed_of(self.random_state),
-            start=before[0] if before else None, progress=current_callback(bool(self.verbose)),
+            start=before[0] if before and before[0].n_rows == len(codes) else None,
+            progress=current_callback(bool(self.verbose)),
         )  # fmt: skip
         support = np.flatnonzero(found.multipliers.any(axis=1))
         each = {
@@ -299,7 +301,7 @@ class SoftMargin(MarginClassifier):
         squared = self.loss == "squared_hinge"
         return BinarySVM(problem.rows, problem.signs, costs, squared, problem.x0, self._free)
 
-    def _before(self, classes: Array, width: int) -> list[Any] | None:
+    def _before(self, classes: Array, width: int, rows: int) -> list[Any] | None:
         """Return the solutions that a warm start continues from."""
         if not (self.warm_start and "_solutions" in self.__dict__):
             return None
@@ -308,7 +310,9 @@ class SoftMargin(MarginClassifier):
                 f"warm_start continues a fit on classes {self.classes_.tolist()} and {self.coef_.shape[1]} features, "
                 f"got classes {classes.tolist()} and {width} features"
             )
-        return self._solutions if self._scheme == self.multiclass else None
+        if self._scheme != self.multiclass:
+            return None
+        return [each.expand(rows) if isinstance(each, StoredSolution) else each for each in self._solutions]
 
     def _set(self, rows: Rows, solutions: list[Solution], steps: list[int], solvers: list[str]) -> None:
         each = {

@@ -28,8 +28,9 @@ import numpy as np
 from ..array_types import IntArray
 from ..data.csr import CSRMatrix
 from ..data.table import Data, DataError
-from ..models.container import Arrays, Meta, Parts, require
+from ..models.container import Arrays, Meta, Parts
 from ..models.model import ModelInput
+from ..models.strict_json import require
 from ..preprocessing.text.murmur import murmur3_of, murmur3_windows
 from .message.message import FIELDS, Message
 from .message.parse import parse

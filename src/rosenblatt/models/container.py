@@ -4,10 +4,14 @@ The file has the format of the safetensors library: 8 bytes of header length, a 
 `__metadata__` has one key, `rosenblatt`, whose text is JSON again and starts with `{"format":4,"sha256":"...`. The digest is
 the SHA-256 of the whole file with these 64 digits as zeros, so that a change of any byte is detected; safetensors itself
 checks nothing. Size, header and digest are checked before any content is used. docs/model-files.md describes the format.
+
+Loading takes at most 16 MB plus `MAX_GROWTH` times the size of the file. Arrays are views of the bytes that were read, and each
+is used once. The header becomes Python objects, of which `MAX_PARTS` limits the number.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -16,7 +20,6 @@ import stat
 import sys
 from collections.abc import Callable
 from math import prod
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -24,6 +27,7 @@ import numpy as np
 from ..array_types import Array
 from ..certificates.digit_budget import shared_budget
 from .earlier_formats import upgrade
+from .strict_json import MAX_PARTS, NOT_A_MODEL, InvalidContentError, count_parts, require, strict_json
 
 if TYPE_CHECKING:
     from safetensors import TensorSpec
@@ -31,17 +35,20 @@ if TYPE_CHECKING:
 FORMAT = 4
 MAX_FILE_BYTES = 4 << 30
 MAX_HEADER_BYTES = 64 << 20
+# Largest ratio of the memory that loading takes to the size of the file; see docs/model-files.md.
+MAX_GROWTH = 64
 MAX_ARRAYS = 100_000
 MAX_DIMENSIONS = 3
 DTYPES = {
     "F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32, "I16": np.int16, "I8": np.int8,
     "U64": np.uint64, "U32": np.uint32, "U16": np.uint16, "U8": np.uint8, "BOOL": np.bool_,
 }  # fmt: skip
-NOT_A_MODEL = "not a Rosenblatt model file"
+NOT_REGULAR = "not a regular file but a directory, a pipe, a socket or a device"
 # Upper estimate of one array's entry in the header.
 _ENTRY_BYTES = 400
 _VALUES_PER_CHECK = 1 << 20
 _KNOWN_DTYPES = frozenset(np.dtype(dtype) for dtype in DTYPES.values())
+_ENTRY_KEYS = {"dtype", "shape", "data_offsets"}
 _ARRAY_NAME = re.compile(r"[A-Za-z0-9_.-]{1,200}")
 _DIGEST = re.compile(rb'\\"sha256\\":\\"([0-9a-f]{64})\\"')
 _ZEROS = b"0" * 64
@@ -90,16 +97,6 @@ class ModelError(ValueError):
         self.source, self.sentence = source, sentence
 
 
-class InvalidContentError(ValueError):
-    """The contents of a model file are invalid; `read` adds the name of the file."""
-
-
-def require(condition: object, problem: str) -> None:
-    """Raise `InvalidContentError(problem)` unless the condition holds."""
-    if not condition:
-        raise InvalidContentError(problem)
-
-
 # --- writing ---------------------------------------------------------------------------------------------------------------
 
 
@@ -109,7 +106,11 @@ def pack(meta: Meta, arrays: Arrays) -> list[bytes | bytearray | memoryview]:
 
     arrays, transposed = _in_c_order(arrays)
     sealed = {"format": FORMAT, "sha256": _ZEROS.decode(), **meta, "transposed": transposed}
+    if len(arrays) > MAX_ARRAYS:
+        raise ValueError(f"the model is too large to save: it has more than {MAX_ARRAYS:,} arrays")
     text = json.dumps(sealed, allow_nan=False, separators=(",", ":"))
+    if count_parts(text) + 8 * len(arrays) > MAX_PARTS:
+        raise ValueError(f"the model is too large to save: names and metadata have more than {MAX_PARTS:,} parts")
     # The text is escaped once more inside the header, beside the entries of the arrays.
     header_bytes = len(text) + text.count('"') + text.count("\\") + _ENTRY_BYTES * (len(arrays) + 1)
     if header_bytes > MAX_HEADER_BYTES:
@@ -181,9 +182,8 @@ def _bytes_of(path: str | os.PathLike[str]) -> memoryview:
         require(len(piped) <= MAX_FILE_BYTES, too_large)
         return memoryview(bytearray(piped))
     require(b"\0" not in os.fsencode(path), "not a valid file name")
-    with Path(path).open("rb", buffering=0) as file:
+    with open(path, "rb", buffering=0, opener=open_regular) as file:
         status = os.fstat(file.fileno())
-        require(stat.S_ISREG(status.st_mode), "not a regular file but a directory or a device")
         require(status.st_size > 0, "the file is empty")
         require(status.st_size <= MAX_FILE_BYTES, too_large)
         raw, filled = np.empty(status.st_size, np.uint8).data, 0  # not zeroed first, unlike a bytearray
@@ -193,12 +193,30 @@ def _bytes_of(path: str | os.PathLike[str]) -> memoryview:
     return raw
 
 
+def open_regular(path: str, flags: int) -> int:
+    """Open a regular file; an `opener` of `open`. Opening a pipe without a writer would wait, and opening a device may act."""
+    require(_is_regular(os.stat(path)), NOT_REGULAR)
+    handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # it may have been replaced by a pipe since
+    if not _is_regular(os.fstat(handle)):
+        os.close(handle)
+        raise InvalidContentError(NOT_REGULAR)
+    return handle
+
+
+def _is_regular(status: os.stat_result) -> bool:
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    return stat.S_ISREG(status.st_mode)
+
+
 def unpack(raw: bytearray | memoryview) -> Parts:
     """Return the metadata and the arrays of a file; the arrays are views of `raw`."""
     require(len(raw) >= 8, f"{NOT_A_MODEL}: it is shorter than 8 bytes")
     length = _header_length(raw)
     require(2 <= length <= min(MAX_HEADER_BYTES, len(raw) - 8), f"{NOT_A_MODEL}: the header length is invalid")
-    header = strict_json(bytes(raw[8 : 8 + length]), "header")
+    text = _utf8(bytes(raw[8 : 8 + length]))
+    require(count_parts(text) <= MAX_PARTS, f"the header has more than {MAX_PARTS:,} parts")
+    header = strict_json(text, "header")
     require(isinstance(header, dict), f"{NOT_A_MODEL}: the header is not a JSON object")
     metadata = header.pop("__metadata__", None)
     ours = isinstance(metadata, dict) and set(metadata) == {"rosenblatt"} and isinstance(metadata["rosenblatt"], str)
@@ -209,13 +227,27 @@ def unpack(raw: bytearray | memoryview) -> Parts:
     meta = strict_json(text, "metadata")
     require(isinstance(meta, dict), "damaged: the metadata are not a JSON object")
     arrays = _arrays(header, raw, 8 + length)
-    for name in meta.pop("transposed"):
-        require(arrays[name].ndim == 2, f"damaged: array {name} is listed as transposed but is not a matrix")
-        arrays[name] = arrays[name].T
+    _transpose(arrays, meta.pop("transposed"))
     del meta["format"], meta["sha256"]
     if version < FORMAT:
         upgrade(version, meta, arrays)
     return meta, arrays
+
+
+def _utf8(raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InvalidContentError(f"{NOT_A_MODEL}: the header is not UTF-8 text") from None
+
+
+def _transpose(arrays: Arrays, names: Any) -> None:
+    """Restore the memory order of the arrays that were stored transposed."""
+    listed = isinstance(names, list) and all(isinstance(name, str) and name in arrays for name in names)
+    require(listed and len(set(names)) == len(names), "damaged: the list of transposed arrays is invalid")
+    for name in names:
+        require(arrays[name].ndim == 2, f"damaged: array {name} is listed as transposed but is not a matrix")
+        arrays[name] = arrays[name].T
 
 
 def _format_version(text: str) -> int:
@@ -230,7 +262,7 @@ def _format_version(text: str) -> int:
 
 def starts_as_model(path: str | os.PathLike[str]) -> bool:
     """Return whether a file begins like a model file: with a header length that fits, and a JSON object."""
-    with Path(path).open("rb") as file:
+    with open(path, "rb", opener=open_regular) as file:
         start = file.read(9)
     return len(start) == 9 and 2 <= _header_length(start) <= os.path.getsize(path) - 8 and start.endswith(b"{")
 
@@ -252,15 +284,16 @@ def _arrays(header: dict[str, Any], raw: bytearray | memoryview, base: int) -> A
     places = [(*_entry(name, entry), name) for name, entry in header.items()]
     arrays, reached = {}, 0
     for first, last, dtype, shape, name in sorted(places, key=lambda place: (place[0], place[1], place[-1])):
-        require(first == reached, f"damaged: array {name} does not start at the end of the previous array")
-        require((base + first) % dtype.itemsize == 0, f"damaged: array {name} is not aligned")
-        require(base + last <= len(raw), f"truncated: array {name} extends past the end of the file")
-        arrays[name] = (
-            np.frombuffer(raw, dtype, prod(shape), base + first).reshape(shape) if last > first else np.zeros(shape, dtype)
-        )
-        if dtype == np.bool_:
-            require((arrays[name].view(np.uint8) <= 1).all(), f"damaged: array {name} has values other than true and false")
-        reached = last
+        if first != reached:
+            raise InvalidContentError(f"damaged: array {name} does not start at the end of the previous array")
+        if (base + first) % dtype.itemsize:
+            raise InvalidContentError(f"damaged: array {name} is not aligned")
+        if base + last > len(raw):
+            raise InvalidContentError(f"truncated: array {name} extends past the end of the file")
+        array = np.frombuffer(raw, dtype, prod(shape), base + first).reshape(shape) if last > first else np.zeros(shape, dtype)
+        if dtype == np.bool_ and not (array.view(np.uint8) <= 1).all():
+            raise InvalidContentError(f"damaged: array {name} has values other than true and false")
+        arrays[name], reached = array, last
     require(base + reached == len(raw), "damaged: extra bytes after the last array")
     return arrays
 
@@ -268,44 +301,28 @@ def _arrays(header: dict[str, Any], raw: bytearray | memoryview, base: int) -> A
 def _entry(name: str, entry: Any) -> tuple[int, int, np.dtype[Any], tuple[int, ...]]:
     """Check one array's header entry; returns first byte, end, dtype and shape."""
     require(_ARRAY_NAME.fullmatch(name), "damaged: invalid array name")
-    described = isinstance(entry, dict) and set(entry) == {"dtype", "shape", "data_offsets"}
-    require(described, f"damaged: the description of array {name} is incomplete")
+    if not isinstance(entry, dict) or entry.keys() != _ENTRY_KEYS:
+        raise InvalidContentError(f"damaged: the description of array {name} is incomplete")
     word, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
-    require(isinstance(word, str) and word in DTYPES, f"damaged: array {name} has an unsupported type")
-    for numbers, most in ((shape, MAX_DIMENSIONS), (offsets, 2)):
-        possible = isinstance(numbers, list) and len(numbers) <= most
-        possible = possible and all(type(n) is int and 0 <= n <= MAX_FILE_BYTES for n in numbers)
-        require(possible, f"damaged: array {name} has an invalid shape or position")
-    require(len(offsets) == 2, f"damaged: array {name} has an invalid shape or position")
+    if not isinstance(word, str) or word not in DTYPES:
+        raise InvalidContentError(f"damaged: array {name} has an unsupported type")
+    if not _are_sizes(shape, MAX_DIMENSIONS) or not _are_sizes(offsets, 2) or len(offsets) != 2:
+        raise InvalidContentError(f"damaged: array {name} has an invalid shape or position")
     dtype = np.dtype(DTYPES[word])
-    fits = prod(shape) * dtype.itemsize == offsets[1] - offsets[0]
-    require(fits, f"damaged: the size of array {name} does not match its shape")
+    if prod(shape) * dtype.itemsize != offsets[1] - offsets[0]:
+        raise InvalidContentError(f"damaged: the size of array {name} does not match its shape")
     return offsets[0], offsets[1], dtype, tuple(shape)
+
+
+def _are_sizes(numbers: Any, most: int) -> bool:
+    listed = isinstance(numbers, list) and len(numbers) <= most
+    return listed and all(type(n) is int and 0 <= n <= MAX_FILE_BYTES for n in numbers)
 
 
 def all_finite(array: Array) -> bool:
     """Whether all values are finite, checked block by block to save memory."""
+    if array.size <= _VALUES_PER_CHECK:
+        return bool(np.isfinite(array).all())
     flat = array.ravel(order="K")  # a view unless the array has gaps
     starts = range(0, flat.size, _VALUES_PER_CHECK)
     return all(bool(np.isfinite(flat[start : start + _VALUES_PER_CHECK]).all()) for start in starts)
-
-
-def strict_json(raw: str | bytes, part: str) -> Any:
-    """Parse JSON that may not contain duplicate keys, NaN or infinity."""
-    try:
-        text = raw if isinstance(raw, str) else raw.decode("utf-8")
-        return json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
-    except UnicodeDecodeError:
-        raise InvalidContentError(f"{NOT_A_MODEL}: the {part} is not UTF-8 text") from None
-    except json.JSONDecodeError:
-        raise InvalidContentError(f"{NOT_A_MODEL}: the {part} is not JSON") from None
-
-
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    unique = dict(pairs)
-    require(len(unique) == len(pairs), "damaged: the header has a duplicate key")
-    return unique
-
-
-def _refuse_constant(text: str) -> Any:
-    raise InvalidContentError(f"damaged: {text} in the header is not a number")

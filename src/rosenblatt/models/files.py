@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -15,11 +15,13 @@ from ..array_types import Array, MatrixLike
 from ..atomic_file import write_atomically
 from ..catalog import ESTIMATORS, application_hook, is_estimator
 from ..certificates.digit_budget import shared_budget
-from ..online.stopping import Stop
-from .container import FORMAT, Arrays, Meta, Parts, all_finite, pack, read, require
+from ..online.stopping import Stop, StopReason
+from .attributes import check_model_parameters
+from .container import FORMAT, Arrays, Meta, Parts, all_finite, pack, read
 from .model import Model, RecipeLike, provenance_now, provenance_of_data
 from .state import estimator_of, model_of
-from .values import decode, decode_classes, encode, encode_classes
+from .strict_json import require
+from .values import check_label_width, decode, decode_classes, encode, encode_classes
 from .votes import StoredVote, votes_from_parts, votes_to_parts
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ _KEYS = {
     "object", "kind", "parameters", "classes", "pairs", "votes", "names", "recipe", "stop", "n_iter", "n_updates",
     "provenance", "more",
 }  # fmt: skip
+_STOP_REASONS: tuple[Any, ...] = get_args(StopReason)
 # Groups of arrays, by the first part of their names; the state groups belong to the estimator.
 _STATE_GROUPS = ("gaussian", "fitted", "run", "stream", "moments", "solutions")
 _GROUPS = ("classes", "coef", "intercept", "vote", "parameters", "recipe", *_STATE_GROUPS)
@@ -170,6 +173,7 @@ def to_parts(model: Model, saved_as: Literal["model", "estimator"]) -> Parts:
     }
     if model.more is not None:
         arrays.update(model.more[1])
+    check_label_width(classes, _total_bytes(arrays))
     return meta, {name: np.asarray(array) for name, array in arrays.items()}
 
 
@@ -181,6 +185,8 @@ def from_parts(meta: Meta, arrays: Arrays) -> Model:
     require(set(meta) == _KEYS, "the metadata have missing or unknown keys")
     require(meta["object"] in ("estimator", "model") and meta["kind"] in ESTIMATORS, "unknown kind of model")
     groups = _group_arrays(arrays)
+    require(isinstance(meta["classes"], dict), "the class labels are missing")
+    check_label_width(meta["classes"], _total_bytes(arrays))
     classes = decode_classes(meta["classes"], groups["classes"])
     coef, intercept = groups["coef"].get("coef"), groups["intercept"].get("intercept")
     votes = _votes_or_planes(meta, groups["vote"], coef, intercept, _count_heads(len(classes), meta["pairs"]))
@@ -204,6 +210,8 @@ def from_parts(meta: Meta, arrays: Arrays) -> Model:
         provenance=_provenance(meta["provenance"]),
         more=None if more is None else (more, state),
     )
+    check_model_parameters(model.parameters)
+    require(model.n_features > 0, "the weights have no features")
     named = model.names is None or len(model.names) == model.n_features
     require(named, "the number of feature names differs from the number of features")
     width = model.n_features if model.recipe is None else model.recipe.width
@@ -221,6 +229,10 @@ def _group_arrays(arrays: Arrays) -> dict[str, Arrays]:
         require(unchecked or all_finite(array), f"array {name} contains NaN or infinity")
         groups[first][name] = array
     return groups
+
+
+def _total_bytes(arrays: Arrays) -> int:
+    return sum(np.asarray(array).nbytes for array in arrays.values())
 
 
 def _count_heads(k: int, pairs: Any) -> int:
@@ -256,7 +268,10 @@ def _check_planes(coef: Array | None, intercept: Array | None, heads: int) -> No
 
 def _parameters(encoded: Any, arrays: Arrays) -> dict[str, Any]:
     require(isinstance(encoded, dict), "the parameters are missing")
-    return {name: decode(value, arrays) for name, value in encoded.items()}
+    left = dict(arrays)
+    parameters = {name: decode(value, left) for name, value in encoded.items()}
+    require(not left, "the file has arrays of parameters that no parameter refers to")
+    return parameters
 
 
 def _names(names: Any) -> tuple[str, ...] | None:
@@ -287,7 +302,8 @@ def _stop(meta: Any) -> Stop | None:
         return None
     invalid, texts = "the reason why the run ended is invalid", {"reason", "sentence", "heads"}
     require(isinstance(meta, dict) and texts <= set(meta) <= {*texts, *STOP_NUMBERS}, invalid)
-    require(all(isinstance(text, str) for text in (meta["reason"], meta["sentence"], *meta["heads"])), invalid)
+    require(isinstance(meta["sentence"], str) and isinstance(meta["heads"], list), invalid)
+    require(all(reason in _STOP_REASONS for reason in (meta["reason"], *meta["heads"])), invalid)
     numbers = {name: decode(meta[name], {}) for name in STOP_NUMBERS if name in meta}
     require(all(type(number) in (int, float) for number in numbers.values()), invalid)
     return Stop(meta["reason"], meta["sentence"], tuple(meta["heads"]), **numbers)
@@ -301,4 +317,8 @@ def _count(number: Any) -> int | None:
 
 def _provenance(meta: Any) -> dict[str, Any]:
     require(isinstance(meta, dict), "the provenance is missing")
+    reading = meta.get("reading", {})
+    valid = isinstance(reading, dict) and isinstance(reading.get("label", ""), str)
+    valid = valid and isinstance(reading.get("zero_based", False), bool)
+    require(valid and reading.get("missing", "mean") in ("mean", "refuse"), "the options for reading files are invalid")
     return dict(meta)

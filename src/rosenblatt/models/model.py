@@ -235,7 +235,10 @@ class Model:
         """
         from .state import estimator_of
 
-        return estimator_of(self)
+        try:
+            return estimator_of(self)
+        except (LookupError, TypeError, AttributeError, ArithmeticError) as error:
+            raise ValueError(f"the state of this {self.kind} model is invalid ({error})") from error
 
     @cached_property
     def _vote_readings(self) -> list[Vote]:
@@ -252,7 +255,8 @@ class Model:
             return features
         known = self.names is not None and set(self.names) <= set(features.names)
         names = self.names if known and self.names is not None else features.names
-        columns = [features.columns[features.names.index(name)] for name in names]
+        places = {name: place for place, name in enumerate(features.names)}
+        columns = [features.columns[places[name]] for name in names]
         for name, column in zip(names, columns, strict=True):
             if column.dtype.kind != "f":
                 raise DataError(X.source, f"column {name!r} is not numeric, but this model reads numbers only")

@@ -1,9 +1,9 @@
 """Estimators as models and back, with the state from which `partial_fit` and `warm_start` continue bit for bit.
 
 Perceptrons and their relatives keep a run: weights, update counts, the number of rows seen and the sums of the average.
-AROW keeps the mean and the variance of its weights. `SoftMargin(warm_start=True)` keeps its solutions: the cost of each row,
-beside the support and the multipliers that every file has. `LinearMSE` keeps the moments of its rows. A file holds none of the
-attributes that describe every training row: the log, `canonical_`, `slack_`, `support_vectors_`.
+AROW keeps the mean and the variance of its weights. `SoftMargin(warm_start=True)` keeps its solutions. `LinearMSE` keeps the
+moments of its rows. A file holds none of the attributes that describe every training row: the log, `canonical_`, `slack_`,
+`support_vectors_`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,11 @@ import numpy as np
 
 from ..array_types import Array, MatrixLike
 from ..catalog import ESTIMATORS, is_estimator
-from .container import Arrays, Meta, all_finite, require
+from .attributes import check_attributes, check_estimator_parameters, is_certificate
+from .container import Arrays, Meta, all_finite
 from .model import Model, RecipeLike, provenance_now, provenance_of_data
+from .solutions import encode_solutions, restore_solutions
+from .strict_json import require
 from .values import decode, encode
 from .votes import store_vote
 
@@ -27,7 +30,6 @@ if TYPE_CHECKING:
     from ..estimators.arow import AROW
     from ..estimators.base import LinearClassifier
     from ..estimators.linear_mse import LinearMSE
-    from ..estimators.soft_margin import SoftMargin
     from ..online.history import History
     from .model import Model
 
@@ -88,6 +90,7 @@ def model_of(
     kind, fitted = type(estimator).__name__, vars(estimator)
     if "classes_" not in fitted:
         raise ValueError(f"this {kind} is not fitted yet: call fit before saving it")
+    check_estimator_parameters(estimator)  # `set_params` may have changed them since the fit
     own_names = fitted.get("feature_names_in_")
     names = own_names if names is None else names
     arrays: Arrays = {}
@@ -145,8 +148,13 @@ def estimator_of(model: Model) -> LinearClassifier:
     """Return the estimator that `model_of` converted, without its log."""
     if model.more is None or "filter" in model.more[0]:
         raise ValueError(f"this {model.kind} model was saved for prediction only and cannot become an estimator")
-    meta, arrays = model.more
+    meta, arrays = model.more[0], dict(model.more[1])
     estimator: LinearClassifier = ESTIMATORS[model.kind].load(model.kind)(**model.parameters)
+    check_estimator_parameters(estimator)
+    require(model.stop is not None, "the reason why the run ended is missing")
+    pairs = estimator._multiclass == "ovo" and len(model.classes) > 2
+    require(model.pairs == pairs, "the planes are those of another parameter multiclass")
+    require(model.votes is None or ESTIMATORS[model.kind].state == "run", f"{model.kind} does not vote")
     attributes: dict[str, Any] = {"classes_": model.classes, "stop_": model.stop, "n_features_in_": model.n_features}
     if model.coef is not None:
         attributes.update(coef_=model.coef, intercept_=model.intercept)
@@ -162,14 +170,24 @@ def estimator_of(model: Model) -> LinearClassifier:
 
 
 def _restore_state(estimator: Any, model: Model, meta: Meta, arrays: Arrays) -> None:
-    kind, fitted = ESTIMATORS[model.kind], vars(estimator)
-    for name, encoded in meta["fitted"].items():
-        require(name in kind.attributes or name == "proof_", f"{model.kind} has no attribute {name!r:.40}")
-        fitted[name] = decode(encoded, arrays)
-    if meta["certificate"] is not None and model.stop is not None:
-        fitted["stop_"] = replace(model.stop, certificate=decode(meta["certificate"], {}))
+    """Set the fitted attributes and the running state; every array is used once."""
+    kind = ESTIMATORS[model.kind]
+    require(isinstance(meta["fitted"], dict) and type(meta["named"]) is bool, "the state of the estimator is invalid")
+    for name in meta["fitted"]:
+        known = name in kind.attributes or (name == "proof_" and model.kind == "MaxMargin")
+        require(known, f"{model.kind} has no attribute {name!r:.40}")
+    fitted = {name: decode(encoded, arrays) for name, encoded in meta["fitted"].items()}
+    check_attributes(model, fitted)
+    estimator.__dict__.update(fitted)
+    certificate = decode(meta["certificate"], {})
+    require(certificate is None or is_certificate(certificate), "the certificate of the run is invalid")
+    if certificate is not None and model.stop is not None:
+        estimator.stop_ = replace(model.stop, certificate=certificate)
+    used = {"named", "fitted", "certificate"}
     if kind.state is not None:
+        used |= _STATES[kind.state].keys
         _STATES[kind.state].restore(estimator, model, meta, arrays)
+    require(set(meta) <= used and not arrays, "the state of the estimator has unknown parts")
 
 
 # --- runs ------------------------------------------------------------------------------------------------------------------
@@ -200,8 +218,9 @@ def encode_run(estimator: Any, arrays: Arrays) -> Meta:
 
 def restore_run(estimator: Any, model: Model, meta: Meta, arrays: Arrays) -> None:
     """Set the run of an `OnlineClassifier`, without its log."""
-    estimator._run = _run(model, meta["run"], _with_prefix(arrays, "run."))
-    estimator._classes_fixed, estimator.log_ = meta["fixed"] is True, None
+    require(model.n_updates is not None and model.n_iter is not None, "run: the number of updates is missing")
+    estimator._run = _run(model, meta["run"], _pop_prefix(arrays, "run."))
+    estimator._classes_fixed, estimator.log_ = _flag(meta["fixed"]), None
     if model.votes is not None:
         estimator._votes = [vote.restore() for vote in model.votes]
 
@@ -211,22 +230,26 @@ def _run(model: Model, meta: Meta, parts: Arrays) -> History:
     from ..kernels.linear.schemes import State
     from ..online.history import History
 
-    dense, k, width = meta["dense"] is True, len(model.classes), model.n_features
+    require(set(meta) == {"x0", "dense", "seen", "logged", "own_weights"}, "run: a part is missing or unknown")
+    dense, k, width = _flag(meta["dense"]), len(model.classes), model.n_features
+    wanted = {"bias", "counts", "sqnorms", "durations", *(("w",) if _flag(meta["own_weights"]) else ())}
+    require(set(parts) in (wanted, wanted | {"sums.w", "sums.bias"}), "run: an array is missing or unknown")
     w = parts["w"] if meta["own_weights"] else _as_run_weights(model.coef, dense, k)
     heads = 1 if k == 2 else k
     shape = (width,) if k == 2 else (heads, width) if dense else (width, heads)
     require(w.dtype in (np.float64, np.float32) and w.shape == shape, "run: the weights have the wrong type or shape")
     _check_counts(meta, parts, heads)
     finite = [w, parts["bias"], parts["sqnorms"], *(parts[name] for name in ("sums.w", "sums.bias") if name in parts)]
-    require(all(map(all_finite, finite)) and np.isfinite(float(meta["x0"])), "run: an array contains NaN or infinity")
-    state = State(np.ascontiguousarray(w), parts["bias"], parts["counts"], parts["sqnorms"], np.zeros(heads), float(meta["x0"]))
+    require(all(map(all_finite, finite)), "run: an array contains NaN or infinity")
+    require(type(meta["x0"]) is float and meta["x0"] >= 0.0, "run: x_0 is not a number of at least 0")
+    state = State(np.ascontiguousarray(w), parts["bias"], parts["counts"], parts["sqnorms"], np.zeros(heads), meta["x0"])
     sums = None
     if "sums.w" in parts:
         total, total_bias = parts["sums.w"], parts["sums.bias"]
         fits = total.shape == w.shape and total_bias.shape == (heads,)
         require(fits and total.dtype == total_bias.dtype == np.float64, "run: the sums have the wrong type or shape")
         sums = State(np.ascontiguousarray(total), total_bias, *state[2:])
-    return History(model.classes, state, dense, meta["seen"], parts["durations"], sums, (), meta["logged"] is True)
+    return History(model.classes, state, dense, meta["seen"], parts["durations"], sums, (), _flag(meta["logged"]))
 
 
 def _check_counts(meta: Meta, parts: Arrays, heads: int) -> None:
@@ -260,7 +283,9 @@ def restore_gaussian(estimator: AROW, model: Model, meta: Meta, arrays: Arrays) 
     """Set mean and variance of the weights of an AROW estimator."""
     from ..online.second_order import GaussianWeights
 
-    coef, parts = estimator.coef_, _with_prefix(arrays, "gaussian.")
+    coef, parts = estimator.coef_, _pop_prefix(arrays, "gaussian.")
+    require(set(parts) == {"bias", "variances", "bias_variances", "counts"}, "AROW: an array is missing or unknown")
+    require(model.n_updates is not None and model.n_iter is not None, "AROW: the number of updates is missing")
     bias, variances, bias_variances, counts = (parts[name] for name in ("bias", "variances", "bias_variances", "counts"))
     typed = all(each.dtype == np.float64 for each in (coef, bias, variances, bias_variances))
     require(typed, "AROW: weights and variances must be float64")
@@ -271,59 +296,17 @@ def restore_gaussian(estimator: AROW, model: Model, meta: Meta, arrays: Arrays) 
     counted = counts.dtype == np.int64 and counts.shape == (1 if joint else len(coef),)
     require(counted and (counts >= 0).all(), "AROW: the update counts are invalid")
     estimator._gaussian = GaussianWeights(coef.copy(), bias, variances, bias_variances, counts)
-    estimator.variances_, estimator._classes_fixed = variances.copy(), meta["gaussian"]["fixed"] is True
+    estimator.variances_, estimator._classes_fixed = variances.copy(), _flag(meta["gaussian"]["fixed"])
 
 
-def _with_prefix(arrays: Arrays, prefix: str) -> Arrays:
-    """Return the arrays whose names begin with a prefix, under the rest of their names."""
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+def _pop_prefix(arrays: Arrays, prefix: str) -> Arrays:
+    """Remove the arrays whose names begin with a prefix, and return them under the rest of their names."""
+    return {name.removeprefix(prefix): arrays.pop(name) for name in list(arrays) if name.startswith(prefix)}
 
 
-# --- support vector machines -----------------------------------------------------------------------------------------------
-
-
-def encode_solutions(estimator: Any, arrays: Arrays) -> Meta:
-    """Encode SVM solutions, if `warm_start` uses them. Costs that are equal for all rows are stored as one number."""
-    if not (estimator.warm_start and "_solutions" in vars(estimator)):
-        return {}
-    meta = []
-    for h, solution in enumerate(estimator._solutions):
-        costs = getattr(solution, "costs", None)
-        if costs is not None:
-            arrays[f"solutions.{h}"] = costs[:1] if costs.strides == (0,) else costs
-        meta.append({"rows": len(solution.multipliers), "primal": float(solution.primal), "dual": float(solution.dual)})
-    return {"solutions": {"each": meta}}
-
-
-def restore_solutions(estimator: SoftMargin, model: Model, meta: Meta, arrays: Arrays) -> None:
-    """Set the solutions of a `SoftMargin`, one per binary problem, if the file has them."""
-    if "solutions" in meta:
-        each = enumerate(meta["solutions"]["each"])
-        estimator._solutions = [_solution(estimator, h, one, arrays) for h, one in each]
-
-
-def _solution(estimator: SoftMargin, h: int, meta: Meta, arrays: Arrays) -> Any:
-    from ..svm.crammer_singer import CrammerSinger
-    from ..svm.problem import Solution
-
-    n, primal, dual = meta["rows"], float(meta["primal"]), float(meta["dual"])
-    support, found = estimator.support_[h], estimator.multipliers_[h]
-    require(type(n) is int and 0 < n < 1 << 31, "SVM solution: the number of rows is invalid")
-    require(len(support) == len(found), "SVM solution: support and multipliers have different lengths")
-    inside = support.dtype.kind == "i" and support.ndim == 1 and (support >= 0).all() and (support < n).all()
-    require(inside, "SVM solution: a support index is out of range")
-    require(found.dtype == np.float64 and all_finite(found), "SVM solution: the multipliers are not finite float64")
-    multipliers = np.zeros((n, *found.shape[1:]))
-    multipliers[support] = found
-    unknown = np.zeros(0)  # slack, which is not stored
-    if multipliers.ndim == 2:
-        require(multipliers.shape[1] == len(estimator.classes_), "SVM solution: the number of classes is wrong")
-        return CrammerSinger(estimator.coef_, estimator.intercept_, multipliers, unknown, primal, dual, 0, False)
-    costs = arrays[f"solutions.{h}"]
-    fits = costs.dtype == np.float64 and costs.shape in ((1,), (n,)) and (costs >= 0).all()
-    require(fits, "SVM solution: the row costs are invalid")
-    costs = np.broadcast_to(costs, n)
-    return Solution(estimator.coef_[h], float(estimator.intercept_[h]), multipliers, primal, dual, unknown, costs)
+def _flag(value: Any) -> bool:
+    require(type(value) is bool, "the state of the estimator has a flag that is neither true nor false")
+    return bool(value)
 
 
 # --- least squares ---------------------------------------------------------------------------------------------------------
@@ -346,10 +329,11 @@ def restore_moments(estimator: LinearMSE, model: Model, meta: Meta, arrays: Arra
 
     d, k = model.n_features, len(model.classes)
     stream, moments = None, (None, None, None, 0)
+    require(not ("stream" in meta and "moments" in meta), "the file has moments of a fit and of a stream")
     if "stream" in meta:
         R, rows, fixed = decode(meta["stream"], arrays)
         _check_moments(R, 1 + d + k, rows)
-        stream = _Stream(R, rows, model.classes, fixed is True)
+        stream = _Stream(R, rows, model.classes, _flag(fixed))
     elif "moments" in meta:
         moments = decode(meta["moments"], arrays)
         total, shift, R, rows = moments
@@ -357,13 +341,14 @@ def restore_moments(estimator: LinearMSE, model: Model, meta: Meta, arrays: Arra
         for part in (total, R):
             if part is not None:
                 _check_moments(part, width, rows)
-        require(shift is None or shift.shape == (d,), "moments: the shift has the wrong shape")
+        shifted = shift is None or (isinstance(shift, np.ndarray) and shift.dtype == np.float64 and shift.shape == (d,))
+        require(type(moments) is tuple and shifted, "moments: the shift has the wrong type or shape")
         require(type(rows) is int and rows >= 0, "moments: the number of rows is invalid")
     estimator._stream, estimator._moments = stream, moments
 
 
 def _check_moments(R: Array, width: int, rows: object) -> None:
-    fits = R.dtype == np.float64 and R.ndim == 2 and R.shape[1] == width and len(R) <= width
+    fits = isinstance(R, np.ndarray) and R.dtype == np.float64 and R.ndim == 2 and R.shape[1] == width and len(R) <= width
     require(fits, "moments: an array has the wrong type or shape")
     require(np.isfinite(R).all(), "moments: an array contains NaN or infinity")
     require(type(rows) is int and rows >= 0, "moments: the number of rows is invalid")
@@ -375,13 +360,14 @@ def _check_moments(R: Array, width: int, rows: object) -> None:
 class _State(NamedTuple):
     """How a kind of state, `EstimatorEntry.state`, is encoded and restored."""
 
+    keys: set[str]  # of the metadata
     encode: Callable[[Any, Arrays], Meta]
     restore: Callable[[Any, Model, Meta, Arrays], None]
 
 
 _STATES = {
-    "run": _State(encode_run, restore_run),
-    "gaussian": _State(encode_gaussian, restore_gaussian),
-    "moments": _State(encode_moments, restore_moments),
-    "solutions": _State(encode_solutions, restore_solutions),
+    "run": _State({"fixed", "run"}, encode_run, restore_run),
+    "gaussian": _State({"gaussian"}, encode_gaussian, restore_gaussian),
+    "moments": _State({"stream", "moments"}, encode_moments, restore_moments),
+    "solutions": _State({"solutions"}, encode_solutions, restore_solutions),
 }

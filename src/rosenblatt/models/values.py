@@ -10,6 +10,7 @@ Class labels keep their dtype: numbers and booleans are the array `classes`, tex
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from typing import Any
@@ -17,11 +18,15 @@ from typing import Any
 import numpy as np
 
 from ..array_types import Array
-from .container import Arrays, InvalidContentError, Meta, Parts, all_finite, require
+from .container import Arrays, Meta, Parts, all_finite
+from .strict_json import InvalidContentError, require
 
 MAX_NESTING = 20
-# Longest text dtype that is accepted when the labels themselves are shorter.
-MAX_LABEL_CHARS = 1 << 16
+# Products of digits, for each character of a certificate: fractions may have about 20,000 digits above and below.
+MAX_PRODUCTS_PER_CHAR = 10_000
+# Text labels take as much memory as the longest of them: up to this many bytes, and this multiple of the file.
+MAX_LABEL_BYTES, MAX_LABEL_GROWTH = 1 << 20, 16
+_TEXT_DTYPE = re.compile(r"[US][1-9][0-9]{0,7}")
 _INT_LIMIT = 1 << 63
 _NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _MALFORMED = "a parameter is not encoded as docs/model-files.md describes"
@@ -67,8 +72,16 @@ def encode(value: Any, name: str, arrays: Arrays) -> Any:
     if type(value).__module__ == "rosenblatt.certificates.statements":
         from ..certificates.files import certificate_to_dict
 
-        return {"certificate": certificate_to_dict(value)}
+        content = certificate_to_dict(value)
+        _check_fractions(json.dumps(content))
+        return {"certificate": content}
     return {"unsaved": _describe(value)}
+
+
+def _check_fractions(text: str) -> None:
+    """Limit the time that a certificate takes to parse: reducing a fraction takes the square of its length."""
+    products = sum((len(fraction) // 2) ** 2 for fraction in re.findall(r'"[^"]{1000,}"', text))
+    require(products <= MAX_PRODUCTS_PER_CHAR * len(text), "a certificate has fractions too long for a model file")
 
 
 def _storable(array: Array) -> bool:
@@ -84,29 +97,32 @@ def _describe(value: object) -> str:
 
 
 def decode(encoded: Any, arrays: Arrays, depth: int = 0) -> Any:
-    """Decode what `encode` returned."""
+    """Decode what `encode` returned. Arrays are removed from `arrays`, because each of them has one place."""
     require(depth < MAX_NESTING, "a parameter is nested too deeply")
     if encoded is None or isinstance(encoded, bool | int | float | str):
         return encoded
     require(isinstance(encoded, dict) and len(encoded) == 1, _MALFORMED)
     ((kind, inner),) = encoded.items()
     if kind == "float":
+        require(isinstance(inner, str) and inner in _NON_FINITE, _MALFORMED)
         return _NON_FINITE[inner]
     if kind == "unsaved":
         require(isinstance(inner, str), _MALFORMED)
         return Unsaved(inner)
     if kind == "array":
-        return arrays[inner]
+        require(isinstance(inner, str) and inner in arrays, "a parameter refers to a missing array, or to one that is in use")
+        return arrays.pop(inner)
     if kind == "certificate":
-        from json import dumps
-
         from ..certificates.files import parse_certificate
 
-        return parse_certificate(dumps(inner).encode("ascii"))
+        text = json.dumps(inner)
+        _check_fractions(text)
+        return parse_certificate(text.encode("ascii"))
     if kind not in ("dict", "list", "tuple"):
         raise InvalidContentError(f"a parameter has the unknown type {kind!r:.40}")
     require(isinstance(inner, list), _MALFORMED)
     if kind == "dict":
+        require(all(isinstance(pair, list) and len(pair) == 2 for pair in inner), _MALFORMED)
         return {decode(key, {}, depth + 1): decode(each, arrays, depth + 1) for key, each in inner}
     parts = [decode(each, arrays, depth + 1) for each in inner]
     return parts if kind == "list" else tuple(parts)
@@ -126,8 +142,20 @@ def encode_classes(classes: Array) -> Parts:
     raise TypeError(f"a model file cannot hold these labels: {classes.tolist()!r:.80}; use numbers, text or booleans")
 
 
+def check_label_width(meta: Meta, file_bytes: int) -> None:
+    """Raise unless text labels take about as much memory as their file, whose arrays have `file_bytes`."""
+    dtype, text = meta.get("dtype"), meta.get("text")
+    if not isinstance(dtype, str) or not isinstance(text, list) or not _TEXT_DTYPE.fullmatch(dtype):
+        return  # object labels, or refused by `decode_classes`
+    taken = len(text) * int(dtype[1:]) * (4 if dtype[0] == "U" else 1)
+    stored = file_bytes + sum(len(label) for label in text if isinstance(label, str))
+    fits = taken <= MAX_LABEL_BYTES + MAX_LABEL_GROWTH * stored
+    require(fits, f"{len(text)} class labels of type {dtype} take {taken >> 20} MB: use labels of dtype object")
+
+
 def decode_classes(meta: Meta, arrays: Arrays) -> Array:
     """Decode class labels; they must be sorted and distinct."""
+    require(not (meta and arrays), "the file has class labels of two types")
     classes = arrays["classes"] if "classes" in arrays else _text_classes(meta)
     require(classes.ndim == 1 and len(classes) >= 1, "the class labels are missing")
     require(classes.dtype.kind != "f" or all_finite(classes), "the class labels contain NaN or infinity")
@@ -142,8 +170,7 @@ def _text_classes(meta: Meta) -> Array:
     require(isinstance(text, list) and all(isinstance(label, str) for label in text), "a class label is not text")
     if dtype == "O":
         return np.array(text, object)
-    require(re.fullmatch(r"[US][0-9]{1,7}", dtype), "the class labels have an unknown type")
-    longest = max(map(len, text), default=0)
-    fits = longest <= int(dtype[1:]) <= max(MAX_LABEL_CHARS, longest)
+    require(_TEXT_DTYPE.fullmatch(dtype), "the class labels have an unknown type")
+    fits = max(map(len, text), default=0) <= int(dtype[1:])
     require(fits, f"the class labels do not match their type {dtype}")
     return np.array([label.encode("latin-1") for label in text] if dtype[0] == "S" else text, dtype)

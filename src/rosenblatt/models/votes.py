@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .container import Arrays, Meta, Parts, all_finite, require
+from .container import Arrays, Meta, Parts, all_finite
+from .strict_json import require
 
 if TYPE_CHECKING:
     from ..online.readings import Vote
@@ -40,7 +41,7 @@ class StoredVote:
         sparse = "indptr" in a
         wanted = {"start", "bias", "counts", *_MOVES, *(("values", "indices", "indptr") if sparse else ("vectors",))}
         require(set(a) == wanted, "vote: arrays are missing or unknown")
-        require(np.isfinite(self.x0), "vote: x_0 is not finite")
+        require(self.x0 >= 0.0, "vote: x_0 is negative")
         for name, dtype in {**_MOVES, "start": np.float64, "bias": np.float64, "counts": np.float64}.items():
             typed = a[name].dtype == dtype and a[name].ndim == (2 if name == "start" else 1)
             require(typed, f"vote: array {name} has the wrong type or shape")
@@ -53,7 +54,7 @@ class StoredVote:
         require((a["minus"] >= -1).all() and (a["minus"] < self.heads).all(), "vote: an update refers to a missing class")
         require(int(a["ends"].sum()) == len(a["counts"]), "vote: the numbers of hypotheses and vote counts differ")
         finite = all(all_finite(each) for each in a.values() if each.dtype.kind == "f")
-        require(finite, "vote: an array contains NaN or infinity")
+        require(finite and (a["counts"] >= 0).all(), "vote: an array contains NaN, infinity or a negative count")
 
     def _check_dense(self) -> int:
         vectors = self.arrays["vectors"]
@@ -105,11 +106,15 @@ def votes_to_parts(votes: tuple[StoredVote, ...]) -> Parts:
 
 
 def votes_from_parts(meta: Meta, arrays: Arrays) -> tuple[StoredVote, ...]:
+    listed = isinstance(meta, dict) and set(meta) == {"x0"} and isinstance(meta["x0"], list)
+    require(listed and all(type(x0) is float for x0 in meta["x0"]), "the constants of the votes are not numbers")
     found: list[Arrays] = [{} for _ in meta["x0"]]
+    places = {str(place): parts for place, parts in enumerate(found)}
     for name, array in arrays.items():
-        place, part = name.removeprefix("vote.").split(".", 1)
-        found[int(place)][part] = array
-    votes = tuple(StoredVote(float(x0), parts) for x0, parts in zip(meta["x0"], found, strict=True))
+        place, _, part = name.removeprefix("vote.").partition(".")
+        require(place in places, f"unknown array {name}")
+        places[place][part] = array
+    votes = tuple(StoredVote(x0, parts) for x0, parts in zip(meta["x0"], found, strict=True))
     for vote in votes:
         vote.check()
     require(len({vote.width for vote in votes}) == 1, "the votes have different numbers of features")

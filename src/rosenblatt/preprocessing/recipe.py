@@ -207,7 +207,7 @@ def from_parts(meta: dict[str, Any], arrays: dict[str, Any]) -> Recipe:
     strings = _blocks(meta["strings"], left)
     taken = {block.name for block in strings}
     number_names = tuple(name for name in names if name not in taken)
-    _check_columns(meta["kind"], columns, first, names, number_names, strings)
+    _check_columns(meta["kind"], columns, first, names, len(number_names), strings)
     width = Numbers(columns, degree).width
     vectors = {}
     for name, length in (("means", columns), ("shift", width), ("divide", width)):
@@ -223,7 +223,7 @@ def from_parts(meta: dict[str, Any], arrays: dict[str, Any]) -> Recipe:
     return Recipe(meta["kind"], Numbers(columns, degree, **vectors), names, number_names, strings, first, notes)
 
 
-def _check_columns(kind: str, columns: int, first: int, names: Any, number_names: Any, strings: Any) -> None:
+def _check_columns(kind: str, columns: int, first: int, names: Any, n_numeric: int, strings: Any) -> None:
     if len(set(names)) != len(names):
         raise ValueError("a recipe has two columns of the same name")
     if kind != "table":
@@ -234,10 +234,12 @@ def _check_columns(kind: str, columns: int, first: int, names: Any, number_names
         raise ValueError(
             "a recipe for a table has no columns" if not names else "a recipe for a table must not number its columns"
         )
-    if [name for name in names if name not in number_names] != [block.name for block in strings]:
+    taken = [block.name for block in strings]
+    chosen = set(taken)
+    if [name for name in names if name in chosen] != taken:
         raise ValueError("a recipe's columns of strings are not among its columns")
-    if columns != len(number_names):
-        raise ValueError(f"a recipe has {columns} numeric columns but {len(number_names)} names for them")
+    if columns != n_numeric:
+        raise ValueError(f"a recipe has {columns} numeric columns but {n_numeric} names for them")
 
 
 def _integer(meta: dict[str, Any], key: str, minimum: int, maximum: int) -> int:

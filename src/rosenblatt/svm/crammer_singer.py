@@ -90,6 +90,10 @@ class CrammerSinger:
     reached: bool  # the relative gap is at most tol
 
     @property
+    def n_rows(self) -> int:
+        return len(self.multipliers)
+
+    @property
     def gap(self) -> float:
         """(primal - dual) / primal"""
         return relative(self.primal, self.dual)

@@ -60,6 +60,10 @@ class Solution:
     costs: FloatArray  # C_i
 
     @property
+    def n_rows(self) -> int:
+        return len(self.multipliers)
+
+    @property
     def gap(self) -> float:
         """(primal - dual)/primal, a bound on the relative distance of the objective from its minimum."""
         if not np.isfinite(self.primal):
