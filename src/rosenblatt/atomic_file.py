@@ -1,7 +1,8 @@
 """Atomic file writes: a temporary file beside the target is synced to disk, then renamed onto the target.
 
 A reader sees either the old file or the new one, even after a crash or a power failure. Temporary files are named
-`.NAME.PID-RANDOM.rosenblatt-tmp`; the next write to the same target removes those left behind by a killed process.
+`.NAME.PID-RANDOM.rosenblatt-tmp`, and their writers hold a lock on them, which ends with the process. The next write to the
+same target removes those that are not locked: their writers were killed.
 """
 
 from __future__ import annotations
@@ -16,14 +17,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 TEMPORARY_SUFFIX = ".rosenblatt-tmp"
-# Age from which on the temporary file of a dead process is removed.
+# Where files cannot be locked, and for temporary files of earlier versions, which were not locked and have shorter names: age
+# from which on the temporary file of a dead process is removed.
 STALE_AFTER_S = 600
 # Age from which on a temporary file is removed even if its process id is alive: the id may have been reused, or may belong to
 # another machine that shares the folder.
 ABANDONED_AFTER_S = 86_400
 # Bytes of the target's name that the temporary name keeps; file names are limited to 255 bytes.
 MAX_NAME_BYTES = 180
+
+_TEMPORARY = re.compile(r"(?P<pid>[0-9]{1,10})-(?P<random>[0-9a-f]{16}|[0-9a-f]{8})" + re.escape(TEMPORARY_SUFFIX))
 
 Buffer = bytes | bytearray | memoryview
 Content = Buffer | list[Buffer] | Callable[[BinaryIO], object]
@@ -91,17 +100,34 @@ def check_folder(path: str | os.PathLike[str]) -> None:
         before = _status(target)
         if before is None or stat.S_ISREG(before.st_mode):
             temporary, handle = _temporary(target, 0o600)
-            os.close(handle)
             temporary.unlink()
+            os.close(handle)
     except (OSError, ValueError) as error:
         raise _write_error(os.fspath(path), error, None) from None
 
 
 def _temporary(target: Path, mode: int) -> tuple[Path, int]:
-    """Create a temporary file beside the target; returns its path and handle."""
-    temporary = target.with_name(f"{_prefix(target)}{os.getpid()}-{os.urandom(4).hex()}{TEMPORARY_SUFFIX}")
+    """Create a temporary file beside the target and lock it; returns its path and handle."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-    return temporary, os.open(temporary, flags, mode)
+    while True:
+        temporary = target.with_name(f"{_prefix(target)}{os.getpid()}-{os.urandom(8).hex()}{TEMPORARY_SUFFIX}")
+        handle = os.open(temporary, flags, mode)
+        if _lock(handle) in (True, None) and os.fstat(handle).st_nlink:
+            return temporary, handle
+        os.close(handle)  # another write found it before it was locked, and removes it
+
+
+def _lock(handle: int) -> bool | None:
+    """Lock an open file. False: another process holds the lock. None: files cannot be locked here."""
+    if fcntl is None:
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
 
 
 def _status(target: Path) -> os.stat_result | None:
@@ -121,10 +147,13 @@ def _replace(target: Path, before: os.stat_result | None, content: Content) -> N
             if before is not None:
                 _copy_owner_and_mode(before, file.fileno())
             os.fsync(file.fileno())
+            if fcntl is not None:  # still locked, so that no other write removes it; Windows does not rename open files
+                temporary.replace(target)
         finally:
             with contextlib.suppress(OSError):  # flush has already reported any write error
                 file.close()
-        temporary.replace(target)
+        if fcntl is None:
+            temporary.replace(target)
     except BaseException:
         with contextlib.suppress(OSError):
             temporary.unlink()
@@ -170,15 +199,29 @@ def _prefix(target: Path) -> str:
 
 
 def _remove_stale(target: Path) -> None:
-    pattern = re.compile(re.escape(_prefix(target)) + r"([0-9]{1,10})-[0-9a-f]{8}" + re.escape(TEMPORARY_SUFFIX))
     with contextlib.suppress(OSError), os.scandir(target.parent) as entries:
         for entry in entries:
-            match = pattern.fullmatch(entry.name)
-            if match is not None:
-                with contextlib.suppress(OSError):
-                    age = time.time() - entry.stat(follow_symlinks=False).st_mtime
-                    if age > ABANDONED_AFTER_S or (age > STALE_AFTER_S and not _alive(int(match[1]))):
-                        os.unlink(entry.path)
+            if entry.name.startswith(_prefix(target)) and _TEMPORARY.fullmatch(entry.name, len(_prefix(target))):
+                remove_abandoned(entry.path)
+
+
+def remove_abandoned(path: str | os.PathLike[str]) -> None:
+    """Remove a temporary file if its writer was killed."""
+    found = _TEMPORARY.search(os.path.basename(path))
+    if found is None:
+        return
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+    with contextlib.suppress(OSError):
+        handle = os.open(path, flags)
+        try:
+            abandoned = _lock(handle) if len(found["random"]) == 16 else None
+            if abandoned is None:
+                age = time.time() - os.fstat(handle).st_mtime
+                abandoned = age > ABANDONED_AFTER_S or (age > STALE_AFTER_S and not _alive(int(found["pid"])))
+            if abandoned:
+                os.unlink(path)
+        finally:
+            os.close(handle)
 
 
 def _alive(pid: int) -> bool:

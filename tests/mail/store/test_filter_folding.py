@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import os
+import fcntl
 import random
 import sqlite3
-import time
 from pathlib import Path
 from typing import Any
 
@@ -125,14 +124,15 @@ def test_a_fold_that_comes_too_late_leaves_nothing_behind(tmp_path: Path, monkey
         assert [path.name for path in (tmp_path / "a").glob("base-*")] == ["base-10.safetensors"]
 
 
-def test_bases_that_were_begun_long_ago_are_removed(tmp_path: Path) -> None:
+def test_unfinished_bases_of_killed_processes_are_removed(tmp_path: Path) -> None:
+    """A writer holds a lock on its temporary file; a killed one does not."""
     with fresh(tmp_path / "a", mails(range(30))) as found:
-        old, new = (tmp_path / "a" / f".base-{n}.safetensors.1-00000000.rosenblatt-tmp" for n in (1, 2))
-        for path, age in ((old, 3600), (new, 1)):
-            path.write_bytes(b"half")
-            os.utime(path, (time.time() - age,) * 2)
-        found.compact(keep=10)
-        assert (old.exists(), new.exists()) == (False, True)
+        killed, living = (tmp_path / "a" / f".base-{n}.safetensors.1-0123456789abcdef.rosenblatt-tmp" for n in (1, 2))
+        killed.write_bytes(b"half")
+        with living.open("wb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            found.compact(keep=10)
+            assert (killed.exists(), living.exists()) == (False, True)
 
 
 def test_a_long_log_is_folded_automatically(tmp_path: Path) -> None:

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from pathlib import Path
 
 import numpy as np
 
-from ...atomic_file import STALE_AFTER_S, TEMPORARY_SUFFIX, write_atomically
-from ...models.container import ModelError, pack, read, require
+from ... import atomic_file
+from ...atomic_file import TEMPORARY_SUFFIX, write_atomically
+from ...models.container import ModelError, pack, read
 from ...models.files import from_parts, to_parts
 from ...models.model import Model, provenance_now
+from ...models.strict_json import require
 from ..features import FeatureName, MailRecipe
 from ..learner import Learner, Rehearsal
 from .filter_state import SCORES_KEPT, Settings, State
@@ -136,6 +137,4 @@ def remove(path: Path) -> None:
 def remove_abandoned(home: Path) -> None:
     """Remove unfinished bases of killed processes; each has its own name, so that no later write replaces them."""
     for path in home.glob(f".base-*{TEMPORARY_SUFFIX}"):
-        with contextlib.suppress(OSError):
-            if time.time() - path.stat().st_mtime > STALE_AFTER_S:
-                path.unlink()
+        atomic_file.remove_abandoned(path)
