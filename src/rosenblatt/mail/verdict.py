@@ -4,13 +4,18 @@ The calibration uses the scores that messages had just before they were learned.
 
 Probability  P(spam | s) = 1 / (1 + exp(-(slope s + offset))), the maximum of the likelihood with Platt's targets: spam counts
              as (n+ + 1)/(n+ + 2) spam and ham as 1/(n- + 2), so that few messages give no certainty
-Thresholds   with ham scores s_1 >= s_2 >= ... >= s_n and j = floor(ham_loss (n + 1)), spam begins right above s_j
+Spam         with ham scores s_1 >= s_2 >= ... >= s_n and j = floor(ham_loss (n + 1)), spam begins right above s_j, and not
+             below the score that has the odds `ham_weight`
 Guarantee    if old and new ham are exchangeable, a new one lies above s_j with probability j/(n + 1) <= ham_loss at most, for
              any distribution of scores. Below 1/ham_loss - 1 messages j is 0 and nothing is guaranteed: the tail is
              extrapolated beyond s_1 as an exponential one, which is long if there are few messages.
+Ham          where P(spam | s) <= HAM_PROBABILITY. The other mails are unsure: too likely spam for ham, and at a score that ham
+             reaches too often for spam.
 Errors       A filter that learns only its errors sees only scores on the wrong side of 0: a sigmoid fitted to them would fall,
-             and shares of all ham are unknown. Then the odds are e^(slope s), and with scores spread evenly around 0 an error
-             has the mean size pi^2 / (12 ln 2 slope), which gives the slope. The thresholds are those that a share of
+             and shares of all ham are unknown. Then the odds are e^(slope s), and with scores whose density rises away from
+             0 as e^(slope |s| / 2) an error has the mean size 8 G / (pi slope), G = 0.916 (Catalan's constant), which gives
+             the slope. (Evenly spread scores would have half that size, but a filter leaves few scores near 0: measured
+             slopes are about twice those of an even spread.) Spam begins at the score that a share of
              ham_loss / ASSUMED_HAM_ERRORS of the errors exceeds. That assumes how rare errors are; nothing is guaranteed. The
              same is done if scores do not separate the classes at all.
 Reference    J. Platt, Probabilistic outputs for support vector machines, 1999; H.-T. Lin, C.-J. Lin and R. C. Weng, A note on
@@ -32,16 +37,17 @@ from ..array_types import BoolArray, FloatArray
 _UNSAFE = re.compile(r"[^0-9A-Za-z_.@:$%/+\u00a1-\U0010ffff-]+")
 MAX_NAME_COLUMNS = 60  # width of a feature's name in a header
 
-SPAM_LOSS = 0.01  # the share of spam that may be called ham
-HAM_ODDS = 3.0  # least odds of ham for the verdict ham, so that a mail without known features is unsure
+HAM_PROBABILITY = 0.05  # the probability of spam up to which a mail is ham
 # Before the first message only the margin of the learner is known. The prior is one spam at PRIOR_SCORE, one ham at
-# -PRIOR_SCORE, and PRIOR_TAIL_COUNT scores that exceed the others by PRIOR_TAIL_MEAN on average.
+# -PRIOR_SCORE, and PRIOR_TAIL_COUNT scores that exceed the others by PRIOR_TAIL_MEAN on average. The tail is the highest of
+# TAIL_PART scores. These are chosen by measurement: see `docs/mail.md`.
 PRIOR_SCORE = 1.0
-PRIOR_TAIL_COUNT, PRIOR_TAIL_MEAN = 5.0, 0.25
+PRIOR_TAIL_COUNT, PRIOR_TAIL_MEAN, TAIL_PART = 5.0, 0.1, 5
 MAX_SCORE, MIN_STEP = 1e6, 1e-9  # scores are clipped to MAX_SCORE; a threshold is MIN_STEP above a score
-# If only errors are learned: the assumed shares of errors among ham and spam (1.2 % and 6.8 % in SpamAssassin's corpus), and
-# the least excess of errors over other messages for that assumption.
-ASSUMED_HAM_ERRORS, ASSUMED_SPAM_ERRORS, MIN_EXCESS_ERRORS = 0.01, 0.1, 10
+# If only errors are learned: the assumed share of errors among ham (1.2 % in SpamAssassin's corpus), and the least excess of
+# errors over other messages for that assumption.
+ASSUMED_HAM_ERRORS, MIN_EXCESS_ERRORS = 0.01, 10
+CATALAN = 0.915965594177219
 
 Label = Literal["spam", "ham", "unsure"]
 
@@ -154,7 +160,7 @@ class Calibration(NamedTuple):
     spam_from : float
         A mail with this score or a higher one is spam.
     ham_to : float
-        A mail with this score or a lower one is ham; between the two it is unsure.
+        A mail with this score or a lower one is ham: its probability of spam is 5 % or less. Between the two it is unsure.
     hams : int, default=0
         The number of ham scores that the calibration is based on.
     from_errors : bool, default=False
@@ -175,8 +181,8 @@ class Calibration(NamedTuple):
 
     slope: float = 0.6931471805599453
     offset: float = 0.0
-    spam_from: float = 1.75
-    ham_to: float = -1.584962500721156
+    spam_from: float = 0.6907755278982137
+    ham_to: float = -4.247927513443585
     hams: int = 0
     from_errors: bool = False
 
@@ -212,19 +218,15 @@ class Calibration(NamedTuple):
         return "spam" if score >= self.spam_from else "ham" if score <= self.ham_to else "unsure"
 
 
-def calibrate(
-    scores: FloatArray, spam: BoolArray, ham_loss: float = 0.001, ham_weight: float = 1.0, spam_loss: float = SPAM_LOSS
-) -> Calibration:
+def calibrate(scores: FloatArray, spam: BoolArray, ham_loss: float = 0.001, ham_weight: float = 1.0) -> Calibration:
     """Calibrate on the scores that messages had before they were learned, and whether they were spam.
 
-    `ham_loss` is the share of ham that may be called spam, `spam_loss` the share of spam that may be called ham. For any
-    shares, the odds of ham are at least HAM_ODDS for the verdict ham, and the odds of spam at least `ham_weight` for the
+    `ham_loss` is the share of ham that may be called spam. For any share, the odds of spam are at least `ham_weight` for the
     verdict spam. If losing a ham costs `ham_weight` times as much as passing a spam, these odds give both verdicts the same
     expected cost.
     """
-    for name, share in (("ham_loss", ham_loss), ("spam_loss", spam_loss)):
-        if not 0.0 <= share <= 1.0:
-            raise ValueError(f"{name} must be a share from 0 to 1, got {share}")
+    if not 0.0 <= ham_loss <= 1.0:
+        raise ValueError(f"ham_loss must be a share from 0 to 1, got {ham_loss}")
     scores, spam = np.asarray(scores, float).ravel(), np.asarray(spam, bool).ravel()
     finite = np.isfinite(scores)
     scores, spam = np.clip(scores[finite], -MAX_SCORE, MAX_SCORE), spam[finite]
@@ -234,11 +236,11 @@ def calibrate(
     if from_errors:
         scores, spam = scores[wrong], spam[wrong]
         size = (2.0 * PRIOR_SCORE + float(np.abs(scores).sum())) / (2 + len(scores))
-        slope, offset = pi**2 / (12.0 * log(2.0) * size), 0.0
-        ham_loss, spam_loss = min(ham_loss / ASSUMED_HAM_ERRORS, 1.0), min(spam_loss / ASSUMED_SPAM_ERRORS, 1.0)
-    likely, pays = (-log(HAM_ODDS) - offset) / slope, (log(max(ham_weight, 1.0)) - offset) / slope
+        slope, offset = 8.0 * CATALAN / (pi * size), 0.0
+        ham_loss = min(ham_loss / ASSUMED_HAM_ERRORS, 1.0)
+    pays = (log(max(ham_weight, 1.0)) - offset) / slope
     spam_from = max(pays, _threshold(scores[~spam], ham_loss))
-    ham_to = min(likely, -_threshold(-scores[spam], spam_loss))
+    ham_to = (log(HAM_PROBABILITY / (1.0 - HAM_PROBABILITY)) - offset) / slope
     return Calibration(slope, offset, spam_from, ham_to, int((~spam).sum()), from_errors)
 
 
@@ -260,7 +262,7 @@ def _threshold(scores: FloatArray, share: float) -> float:
     rank = min(floor(share * (n + 1)), n)
     if rank:
         return float(np.partition(scores, n - rank)[n - rank]) + MIN_STEP
-    tail = np.sort(scores)[n - (n + 9) // 10 - 1 if n > 1 else 0 :]  # the highest tenth of the scores, and the next lower score
+    tail = np.sort(scores)[n - ceil(n / TAIL_PART) - 1 if n > 1 else 0 :]  # and the next lower score
     beyond = float(np.sum(tail - tail[0])) if n else 0.0
     mean = (PRIOR_TAIL_COUNT * PRIOR_TAIL_MEAN + beyond) / (PRIOR_TAIL_COUNT + max(len(tail) - 1, 0))
     return (float(tail[-1]) if n else 0.0) + mean * -log(share * (n + 1))
