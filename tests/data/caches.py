@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from rosenblatt.data.cache import Cache
 from rosenblatt.data.cache_writer import CacheWriter
+from rosenblatt.kernels.checksums import xxh64
 
 
 def noisy(classes: int = 2, n: int = 150, d: int = 6, seed: int = 0) -> tuple[Any, Any]:
@@ -34,3 +35,8 @@ def cached(path: Path, X: Any, y: Any, size: int = 40, **options: Any) -> Cache:
             writer.append(X[start : start + size], codes[start : start + size])
         writer.close(np.array(classes, y.dtype), width=X.shape[1])
     return Cache.open(path)
+
+
+def xxh64_hex(path: Path) -> str:
+    """The checksum of a file of one block, as a header has it."""
+    return f"{xxh64(np.frombuffer(path.read_bytes(), np.uint8)):016x}"

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from caches import cached, contained, noisy
+from caches import cached, contained, noisy, xxh64_hex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rosenblatt.data.cache import Cache, CacheError, cache_key, open_if_current
+from rosenblatt.data.cache import Cache, cache_key, open_if_current
+from rosenblatt.data.cache_header import CacheError, OutdatedCacheError, _digest
 from rosenblatt.data.cache_writer import CacheWriter, temporary_caches
 from rosenblatt.data.csr import CSRMatrix
 
@@ -48,7 +49,8 @@ def test_the_files_are_raw_arrays_as_documented(tmp_path: Path) -> None:
     for name, expected in zip(files, (matrix.data, matrix.indices, matrix.indptr, y, 2 * y - 1), strict=True):
         np.testing.assert_array_equal(found[name], expected)
     head = json.loads((tmp_path / "cache" / "cache.json").read_text())
-    assert (head["format"], head["version"], head["rows"], head["columns"]) == ("rosenblatt cache", 1, *X.shape)
+    assert (head["format"], head["version"], head["rows"], head["columns"]) == ("rosenblatt cache", 2, *X.shape)
+    assert head["checksums"] == {name: [xxh64_hex(tmp_path / "cache" / f"{name}.bin")] for name in files}
 
 
 def test_chunks_of_readers_may_grow_wider_and_rows_may_be_empty(tmp_path: Path) -> None:
@@ -167,6 +169,13 @@ def test_numbers_that_make_no_sense_are_found(tmp_path: Path, name: str) -> None
     whole = bytearray(path.read_bytes())
     whole[80:88] = b"\xff" * 8  # NaN, -1
     path.write_bytes(whole)
+    with pytest.raises(CacheError, match=f"block 1 of 1 of {name}.bin .* does not match its checksum"):
+        Cache.open(tmp_path / "cache").check()
+    head = tmp_path / "cache" / "cache.json"
+    body = json.loads(head.read_text())
+    del body["digest"]
+    body["checksums"][name] = [xxh64_hex(path)]
+    head.write_text(json.dumps({**body, "digest": _digest(body)}))
     with pytest.raises(CacheError, match="damaged in rows 1 to 150"):
         Cache.open(tmp_path / "cache").check()
 
@@ -206,8 +215,6 @@ JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st
 @settings(max_examples=100, deadline=None)
 @given(field=st.sampled_from(["kind", "dtype", "rows", "columns", "stored", "labels", "classes", "counts", "key"]), value=JSON)
 def test_heads_that_are_signed_but_wrong_are_refused_or_harmless(one_cache: Path, field: str, value: Any) -> None:
-    from rosenblatt.data.cache import _digest
-
     head = one_cache / "cache.json"
     whole = head.read_text()
     body = json.loads(whole)
@@ -223,19 +230,22 @@ def test_heads_that_are_signed_but_wrong_are_refused_or_harmless(one_cache: Path
         head.write_text(whole)
 
 
-def test_another_version_is_named(one_cache: Path) -> None:
-    from rosenblatt.data.cache import _digest
-
-    head = one_cache / "cache.json"
-    whole = head.read_text()
-    body = {**json.loads(whole), "version": 2}
+@pytest.mark.parametrize(("version", "error"), [(1, OutdatedCacheError), (3, CacheError), ("2", CacheError)])
+def test_another_version_is_named_and_only_an_earlier_one_is_replaced(tmp_path: Path, version: Any, error: type) -> None:
+    X, y = noisy()
+    cached(tmp_path / "cache", X, y)
+    head = tmp_path / "cache" / "cache.json"
+    body = {**json.loads(head.read_text()), "version": version}
     del body["digest"]
-    try:
-        head.write_text(json.dumps({**body, "digest": _digest(body)}))
-        with pytest.raises(CacheError, match="format version 2, but this program reads version 1"):
-            Cache.open(one_cache)
-    finally:
-        head.write_text(whole)
+    head.write_text(json.dumps({**body, "digest": _digest(body)}))
+    with pytest.raises(CacheError, match=f"format version {version!r}, but this program reads version 2") as caught:
+        Cache.open(tmp_path / "cache")
+    assert type(caught.value) is error
+    if error is OutdatedCacheError:
+        assert cached(tmp_path / "cache", X[:50], y[:50]).shape == (50, 6)
+    else:
+        with pytest.raises(CacheError, match="format version"):
+            cached(tmp_path / "cache", X, y)
 
 
 def test_temporary_caches_are_gone_whatever_happens(tmp_path: Path) -> None:

@@ -70,19 +70,20 @@ WRITE = """
 import sys
 import numpy as np
 from rosenblatt.data.cache_writer import CacheWriter
-print("ready", flush=True)
 for number in range(10**6):
     with CacheWriter(sys.argv[1], sparse=False, key=str(number)) as writer:
         for _ in range(3):
             writer.append(np.ones((1000, 20)), np.arange(1000) % 2)
         writer.close([0, 1])
+    if number == 0:  # the kernels are loaded
+        print("ready", flush=True)
 """
 
 
 @pytest.mark.slow
 def test_a_killed_writer_leaves_a_whole_cache_or_none(tmp_path: Path) -> None:
     rng, found = np.random.default_rng(0), 0
-    for _ in range(6):
+    for _ in range(amount(6, 200)):
         with subprocess.Popen([sys.executable, "-c", WRITE, str(tmp_path / "cache")], stdout=subprocess.PIPE) as writer:
             assert writer.stdout is not None
             writer.stdout.readline()

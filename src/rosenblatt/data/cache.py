@@ -1,6 +1,7 @@
-"""A cache of training rows on disk: the header, cache.json, and the arrays it describes, which are mapped into memory.
+"""A cache of training rows on disk: the arrays that its header describes, mapped into memory.
 
-Pages are loaded on first use and released after the rows were visited. docs/cache-files.md describes the format.
+Pages are loaded on first use and released after the rows were visited. Each block of a file is compared with its checksum
+before its first use in a process. docs/cache-files.md describes the format.
 """
 
 from __future__ import annotations
@@ -8,12 +9,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import math
 import mmap
 import os
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,147 +21,20 @@ import numpy as np
 from ..array_types import Array, FloatArray, IntArray, Matrix
 from ..kernels.linear.rows import CSR, Dense, Rows
 from ..kernels.linear.schemes import Binary, Joint, Labels, Rest
-from ..reporting.text import count, plural
+from ..reporting.text import count
+from .cache_header import BLOCK_BYTES, CACHE_FILES, DELETE_ADVICE, HEADER_NAME, CacheError, Header, bytes_per_row, read_header
 from .csr import CSRMatrix
 from .problem import Pages, Problem, make_rows, read_only, rows_as_matrix
 
-FORMAT, VERSION = "rosenblatt cache", 1
-HEADER_NAME = "cache.json"
-MAX_HEADER_BYTES = 1 << 28  # ample even for the names of many columns
-# The dtype of each file; the header gives that of the values.
-FILE_DTYPES = {"values": "", "indices": "<i4", "indptr": "<i8", "codes": "<i4", "signs": "|i1"}
-VALUE_DTYPES = ("float64", "float32")
-LABEL_KINDS = "biufU"  # NumPy kinds of labels
-CACHE_FILES = {HEADER_NAME, *(f"{name}.bin" for name in FILE_DTYPES)}
 # Bytes of consecutive rows kept in memory at a time.
 BYTES_IN_MEMORY = 1 << 24
+CHECKED_FRACTION = 4  # of these bytes, the part that is checked at a time, which stays in a processor's cache meanwhile
 # Rows in random order visited before their memory is released. Linux maps up to two megabytes around each page fault, so
 # scattered rows use more memory than they hold: a window of permuted rows, which lie in 64 places (see online/run.py),
 # takes about 300 MB, and so do 64 rows drawn at random.
 SCATTERED_ROWS = {"permuted": 1024, "random": 64}
 PAGE_BYTES = mmap.ALLOCATIONGRANULARITY
 DONT_NEED = getattr(mmap, "MADV_DONTNEED", None)
-
-
-class CacheError(ValueError):
-    """A cache that cannot be used: one sentence that names it."""
-
-    def __init__(self, path: Path | str, sentence: str) -> None:
-        super().__init__(f"{path}: {sentence}")
-        self.path, self.sentence = path, sentence
-
-
-@dataclass(frozen=True)
-class Header:
-    """The contents of cache.json."""
-
-    sparse: bool
-    dtype: str  # type of the values, float64 or float32
-    rows: int
-    columns: int
-    stored: int  # number of values; for dense rows, rows times columns
-    classes: Array  # the labels that occur, sorted
-    counts: IntArray  # int64, the number of rows of each class
-    key: str = ""  # identifies the source file and the options the cache was made with
-    notes: dict[str, Any] = field(default_factory=dict)  # further JSON values of the program that wrote the cache
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """The files and their sizes in bytes."""
-        numbers = {"values": self.stored, "codes": self.rows}
-        if self.sparse:
-            numbers |= {"indices": self.stored, "indptr": self.rows + 1}
-        if len(self.classes) == 2:
-            numbers["signs"] = self.rows
-        return {name: number * np.dtype(self.dtype_of(name)).itemsize for name, number in numbers.items()}
-
-    def dtype_of(self, name: str) -> str:
-        return FILE_DTYPES[name] or ("<f4" if self.dtype == "float32" else "<f8")
-
-    def write(self, path: Path) -> None:
-        body = {
-            "format": FORMAT, "version": VERSION, "kind": "sparse" if self.sparse else "dense", "dtype": self.dtype,
-            "rows": self.rows, "columns": self.columns, "stored": self.stored,
-            "labels": self.classes.dtype.str, "classes": self.classes.tolist(), "counts": self.counts.tolist(),
-            "key": self.key, "notes": self.notes,
-        }  # fmt: skip
-        path.write_text(json.dumps({**body, "digest": _digest(body)}, indent=1) + "\n", encoding="utf-8")
-
-
-def _digest(body: dict[str, Any]) -> str:
-    """SHA-256 of the header as JSON with sorted keys and no spaces."""
-    return hashlib.sha256(json.dumps(body, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-
-
-def read_header(folder: Path) -> Header:
-    """Read the header of a cache; check it, and the sizes of the files against it."""
-    try:
-        with open(folder / HEADER_NAME, "rb") as file:
-            text = file.read(MAX_HEADER_BYTES + 1)
-    except (FileNotFoundError, NotADirectoryError):
-        raise CacheError(folder, f"not a cache, or an incomplete one: {HEADER_NAME} is missing") from None
-    try:
-        body = json.loads(text)
-        digest = body.pop("digest")
-        known = body["format"] == FORMAT
-        version = body["version"]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise CacheError(folder, f"not a cache: {HEADER_NAME} is not a cache header") from None
-    if not known:
-        raise CacheError(folder, f"not a cache: {HEADER_NAME} is not a cache header")
-    if digest != _digest(body):
-        raise CacheError(folder, f"the cache is damaged: the digest of {HEADER_NAME} does not match; delete the cache")
-    if version != VERSION:
-        raise CacheError(
-            folder, f"the cache has format version {version!r}, but this program reads version {VERSION}; delete the cache"
-        )
-    header = _from_body(folder, body)
-    for name, size in header.sizes.items():
-        try:
-            found = (folder / f"{name}.bin").stat().st_size
-        except FileNotFoundError:
-            raise CacheError(folder, f"the cache is damaged: {name}.bin is missing; delete the cache") from None
-        if found != size:
-            raise CacheError(
-                folder,
-                f"the cache is damaged: {name}.bin has {plural(found, 'byte')} instead of {count(size)}; delete the cache",
-            )
-    return header
-
-
-def _from_body(folder: Path, body: dict[str, Any]) -> Header:
-    try:
-        classes = np.array(body["classes"], np.dtype(body["labels"]))
-        counts = np.array(body["counts"], np.int64)
-        header = Header(
-            {"sparse": True, "dense": False}[body["kind"]], body["dtype"], body["rows"], body["columns"], body["stored"],
-            classes, counts, body["key"], body["notes"],
-        )  # fmt: skip
-        numbers = (header.rows, header.columns, header.stored)
-        valid = (
-            all(type(number) is int and number >= 0 for number in numbers)
-            and header.dtype in VALUE_DTYPES
-            and (header.sparse or header.stored == header.rows * header.columns)
-            and classes.ndim == counts.ndim == 1
-            and classes.dtype.kind in LABEL_KINDS
-            and len(classes) == len(counts)
-            and classes.tolist() == sorted(set(classes.tolist()))
-            and int(counts.sum()) == header.rows
-            and bool((counts > 0).all())
-            and isinstance(header.key, str)
-            and isinstance(header.notes, dict)
-            and max(numbers) < 2**62
-        )
-    except (KeyError, TypeError, ValueError, OverflowError):
-        valid = False
-    if not valid:
-        raise CacheError(folder, f"the cache is damaged: the entries of {HEADER_NAME} contradict each other; delete the cache")
-    return header
-
-
-def bytes_per_row(header: Header) -> int:
-    """The average size of a row on disk, rounded up."""
-    return max(1, math.ceil(sum(header.sizes.values()) / max(1, header.rows)))
 
 
 # --- arrays --------------------------------------------------------------------------------------------------------------
@@ -178,6 +50,23 @@ class Mapped:
         if np.dtype(dtype) != native:
             raise ValueError("caches are little-endian and cannot be read on a big-endian machine")
         self.array = read_only(np.zeros(0, native) if self.map is None else np.frombuffer(self.map, native))
+        self._matched = np.zeros(-(-size // BLOCK_BYTES), bool)  # whether each block was compared with its checksum
+
+    def damaged_block(self, start: int, stop: int, checksums: tuple[str, ...]) -> int | None:
+        """The first block with some of the numbers from `start` to `stop` that does not match its checksum; None: all match.
+
+        Each block is compared once.
+        """
+        from ..kernels.checksums import xxh64
+
+        first, last = start * self.array.itemsize // BLOCK_BYTES, -(-stop * self.array.itemsize // BLOCK_BYTES)
+        for block in range(first, last):
+            if not self._matched[block]:
+                content = self.array.view(np.uint8)[block * BLOCK_BYTES : (block + 1) * BLOCK_BYTES]
+                if f"{xxh64(content):016x}" != checksums[block]:
+                    return block
+                self._matched[block] = True
+        return None
 
     def release_pages(self, start: int, stop: int) -> None:
         """Release the memory of the numbers from `start` to `stop`, except the page that also holds the next ones."""
@@ -194,6 +83,7 @@ class Cache:
     def __init__(self, path: Path, header: Header, parts: dict[str, Mapped]) -> None:
         self.path, self.header, self._parts = path, header, parts
         self._weights: list[Mapped] = []
+        self._checked = False
 
     @classmethod
     def open(cls, path: str | Path, key: str | None = None) -> Cache:
@@ -215,13 +105,16 @@ class Cache:
         if self.header.sparse:
             indptr = self._parts["indptr"].array
             if indptr[0] != 0 or indptr[-1] != self.header.stored:
-                raise CacheError(self.path, "the cache is damaged: indptr.bin does not match values.bin; delete the cache")
+                raise CacheError(self.path, f"the cache is damaged: indptr.bin does not match values.bin; {DELETE_ADVICE}")
 
     def check(self) -> None:
-        """Check every number: kernels use `indices` and `indptr` without bounds checks."""
-        header = self.header
-        for start, stop in self.row_ranges():
-            codes, rows = self.codes[start:stop], self.rows
+        """Check every block and every number, once: kernels use `indices` and `indptr` without bounds checks."""
+        if self._checked:
+            return
+        header, rows = self.header, self.rows
+        for start, stop in self.row_ranges(CHECKED_FRACTION):
+            self.check_blocks(start, stop)
+            codes = self.codes[start:stop]
             valid = self._valid_columns(rows, start, stop) if isinstance(rows, CSR) else True
             valid = valid and codes.min() >= 0 and codes.max() < len(header.classes)
             if valid and "signs" in self._parts:
@@ -230,10 +123,33 @@ class Cache:
                 stored = rows.values[start:stop] if isinstance(rows, Dense) else rows.values[slice(*rows.indptr[[start, stop]])]
                 valid = bool(np.isfinite(stored).all())
             if not valid:
-                raise CacheError(
-                    self.path, f"the cache is damaged in rows {count(start + 1)} to {count(stop)}; delete the cache"
-                )
+                sentence = f"the cache is damaged in rows {count(start + 1)} to {count(stop)}; {DELETE_ADVICE}"
+                raise CacheError(self.path, sentence)
             self.drop(start, stop)
+        self._checked = True
+
+    def check_blocks(self, start: int, stop: int) -> None:
+        """Compare the blocks of the files that hold some rows with their checksums; those compared before are skipped."""
+        spans = {name: (start, stop) for name in ("codes", "signs") if name in self._parts}
+        if self.header.sparse:
+            self._compare("indptr", start, stop + 1)
+            spans["values"] = spans["indices"] = self._span(start, stop)
+        else:
+            spans["values"] = (start * self.header.columns, stop * self.header.columns)
+        for name, span in spans.items():
+            self._compare(name, *span)
+
+    def _compare(self, name: str, start: int, stop: int) -> None:
+        size, number = self.header.sizes[name], len(self.header.checksums[name])
+        start, stop = (min(max(0, edge), len(self._parts[name].array)) for edge in (start, stop))
+        block = self._parts[name].damaged_block(start, stop, self.header.checksums[name])
+        if block is not None:
+            where = f"bytes {count(block * BLOCK_BYTES)} to {count(min((block + 1) * BLOCK_BYTES, size) - 1)}"
+            raise CacheError(
+                self.path,
+                f"the cache is damaged: block {count(block + 1)} of {count(number)} of {name}.bin ({where}) does not match its "
+                f"checksum; {DELETE_ADVICE}",
+            )
 
     def _valid_columns(self, rows: CSR, start: int, stop: int) -> bool:
         """Whether the column numbers of some rows ascend within each row and are in range."""
@@ -280,8 +196,10 @@ class Cache:
         return make_rows(CSRMatrix(values, indices, indptr, self.header.columns))
 
     def chunk(self, start: int, stop: int) -> Matrix:
-        """Some rows as a mapped array or SciPy CSR array."""
-        return rows_as_matrix(self.rows, start, min(stop, self.header.rows))
+        """Some rows as a mapped array or SciPy CSR array; their blocks are compared with the checksums."""
+        stop = min(stop, self.header.rows)
+        self.check_blocks(start, stop)
+        return rows_as_matrix(self.rows, start, stop)
 
     def row_ranges(self, fraction: int = 1) -> Iterator[tuple[int, int]]:
         """Consecutive ranges of as many rows as may be in memory, divided by `fraction`."""
@@ -297,7 +215,11 @@ class Cache:
     def problem(
         self, *, multiclass: str = "joint", x0: float = 1.0, order: str = "cyclic", class_weights: Array | None = None
     ) -> Problem:
-        """The problem that `make_problem` makes of rows in memory; `class_weights`: one positive number per class."""
+        """The problem that `make_problem` makes of rows in memory; `class_weights`: one positive number per class.
+
+        The whole cache is checked first, unless it has been: a damaged number could crash a kernel.
+        """
+        self.check()
         weights = np.zeros(0) if class_weights is None else self._row_weights(np.asarray(class_weights, np.float64))
         k = len(self.classes)
         labels: Labels
@@ -341,7 +263,7 @@ class Cache:
 
 
 def open_if_current(path: str | Path, key: str) -> Cache | None:
-    """The cache at `path`, fully checked, if its key matches; else None."""
+    """The cache at `path`, fully checked, if its key matches; else None. Raises OutdatedCacheError for an earlier version."""
     if not (Path(path) / HEADER_NAME).exists():
         return None
     cache = Cache.open(path)

@@ -20,7 +20,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ..array_types import Array, FloatArray, IntArray, Matrix
-from .cache import CACHE_FILES, HEADER_NAME, LABEL_KINDS, CacheError, Header, read_header, remove_cache
+from .cache import remove_cache
+from .cache_header import (
+    BLOCK_BYTES,
+    CACHE_FILES,
+    HEADER_NAME,
+    LABEL_KINDS,
+    CacheError,
+    Header,
+    OutdatedCacheError,
+    read_header,
+)
 from .csr import CSRMatrix
 
 try:
@@ -30,6 +40,35 @@ except ImportError:  # Windows
 
 CODES_PER_BLOCK = 1 << 20  # class codes renumbered at a time
 TEMPORARY_PREFIX = ".rosenblatt-stream."
+
+
+class _Checksums:
+    """The checksums of a file's blocks, computed from the bytes as they are written."""
+
+    def __init__(self) -> None:
+        self._block, self._filled = np.empty(BLOCK_BYTES, np.uint8), 0
+        self._finished: list[str] = []
+
+    def add(self, content: Array) -> None:
+        left = content.reshape(-1).view(np.uint8)
+        while len(left):
+            n = min(len(left), BLOCK_BYTES - self._filled)
+            self._block[self._filled : self._filled + n] = left[:n]
+            self._filled += n
+            left = left[n:]
+            if self._filled == BLOCK_BYTES:
+                self._finish_block()
+
+    def finish(self) -> tuple[str, ...]:
+        if self._filled:
+            self._finish_block()
+        return tuple(self._finished)
+
+    def _finish_block(self) -> None:
+        from ..kernels.checksums import xxh64
+
+        self._finished.append(f"{xxh64(self._block[: self._filled]):016x}")
+        self._filled = 0
 
 
 class CacheWriter:
@@ -60,6 +99,7 @@ class CacheWriter:
         self._lock = lock_folder(self._folder)
         names = ("values", "indices", "indptr", "codes") if sparse else ("values", "codes")
         self._files = {name: open(self._folder / f"{name}.bin", "wb") for name in names}  # noqa: SIM115
+        self._checksums = {name: _Checksums() for name in names}
         if sparse:
             self._write("indptr", np.zeros(1, "<i8"))
 
@@ -119,6 +159,8 @@ class CacheWriter:
 
     def _write(self, name: str, array: Array) -> None:
         self._files[name].write(array.data)
+        if name != "codes":  # they are renumbered in the end
+            self._checksums[name].add(array)
 
     def close(self, classes: npt.ArrayLike, *, width: int | None = None, notes: dict[str, Any] | None = None) -> Path:
         """Complete the cache and return its path. Classes are sorted; those without rows are dropped.
@@ -147,8 +189,11 @@ class CacheWriter:
             raise ValueError("classes must be distinct")
         width = self.width if width is None or not self.sparse else width
         labels, counts = classes[by_label], counts[by_label]
-        header = Header(self.sparse, self.dtype.name, self.rows, width, self.stored, labels, counts, self.key, notes or {})
         self._finish_labels(by_label, two=len(by_label) == 2)
+        checksums = {name: blocks.finish() for name, blocks in self._checksums.items()}
+        header = Header(
+            self.sparse, self.dtype.name, self.rows, width, self.stored, labels, counts, checksums, self.key, notes or {}
+        )
         for file in self._files.values():
             file.flush()
             os.fsync(file.fileno())
@@ -160,19 +205,20 @@ class CacheWriter:
         return self.path
 
     def _finish_labels(self, by_label: IntArray, two: bool) -> None:
-        """Renumber the codes if the classes were not sorted, and write the signs of two classes."""
+        """Renumber the codes in the order of the classes, and write the signs of two classes."""
         place = np.zeros(int(by_label.max()) + 1, "<i4")
         place[by_label] = np.arange(len(by_label))
-        same = bool((place == np.arange(len(place))).all())
         if two:
             self._files["signs"] = open(self._folder / "signs.bin", "wb")  # noqa: SIM115
+            self._checksums["signs"] = _Checksums()
         self._files["codes"].flush()
         with open(self._folder / "codes.bin", "r+b") as file:
-            for start in range(0, self.rows if two or not same else 0, CODES_PER_BLOCK):
+            for start in range(0, self.rows, CODES_PER_BLOCK):
                 file.seek(4 * start)
                 codes = place[np.frombuffer(file.read(4 * CODES_PER_BLOCK), "<i4")]
                 file.seek(4 * start)
                 file.write(codes.data)
+                self._checksums["codes"].add(codes)
                 if two:
                     self._write("signs", (codes * 2 - 1).astype(np.int8))
 
@@ -216,7 +262,7 @@ class CacheWriter:
 
 
 def check_cache_path(path: Path) -> None:
-    """Raise CacheError unless a cache can be written here: only an existing cache is ever replaced."""
+    """Raise CacheError unless a cache can be written here: only an existing cache, of any earlier version, is ever replaced."""
     if path.exists() or path.is_symlink():
         if not path.is_dir():
             raise CacheError(path, "a file of this name exists and is not a cache; a cache is a folder")
@@ -224,7 +270,8 @@ def check_cache_path(path: Path) -> None:
         if foreign:
             raise CacheError(path, f"the folder is not a cache: it contains {min(foreign)!r}")
         if any(path.iterdir()):
-            read_header(path)
+            with contextlib.suppress(OutdatedCacheError):
+                read_header(path)
     elif not path.parent.is_dir():
         raise CacheError(path, f"cannot create the cache: the folder {str(path.parent)!r} does not exist")
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from ..array_types import Array, BoolArray, IntArray, Matrix
 from ..data.cache import Cache, cache_key, open_if_current
+from ..data.cache_header import OutdatedCacheError
 from ..data.cache_writer import CacheWriter, temporary_caches
 from ..data.csr import CSRMatrix
 from ..data.readers import is_example
@@ -148,14 +149,19 @@ def _open_caches(
     tested = request.test is not None or request.holdout_share is not None
     reading = {**asdict(request.options), "test": request.test and cache_key(request.test)}
     key = cache_key(request.data, reading, request.degree, request.scale, request.holdout_share, request.seed, 1)
+    rebuilt: tuple[str, ...] = ()
     if cache_path is None:
         train, test = stack.enter_context(temporary_caches(beside, 2))
     else:
         train, test = Path(cache_path), Path(f"{cache_path}.test")
-        found, held_out = open_if_current(train, key), open_if_current(test, key) if tested else None
+        try:
+            found, held_out = open_if_current(train, key), open_if_current(test, key) if tested else None
+        except OutdatedCacheError:
+            rebuilt, found = (f"the cache {train} was of an earlier format version and was made again",), None
         if found is not None and (held_out is not None or not tested):
             return _reopened(found, held_out)
-    return _build_caches(request, train, test if tested else None, key, watch)
+    caches = _build_caches(request, train, test if tested else None, key, watch)
+    return caches._replace(notes=(*caches.notes, *rebuilt))
 
 
 def _reopened(train: Cache, test: Cache | None) -> Caches:
