@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import rosenblatt as rb
 from oracles import augment, batch, cyclic, noisy, perceptron, separable
-from rosenblatt.online.run import ORDERS
+from rosenblatt.online.schedules import ORDERS
 
 CONTAINERS = {"dense": np.asarray, "csr": sp.csr_array}
 XOR = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]]), np.array([1, 1, -1, -1])

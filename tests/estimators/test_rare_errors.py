@@ -20,7 +20,7 @@ def test_a_stream_after_a_fit_notices_that_its_rows_were_overwritten(keep):
     buffer = X.copy()
     model = rb.Perceptron(keep=keep, max_iter=2).fit(buffer, y)
     buffer[:] = 1.0
-    with pytest.raises(ValueError, match="X was changed after fit"):
+    with pytest.raises(ValueError, match="X or coef_ was changed after fit"):
         model.partial_fit(buffer, y)
 
 

@@ -82,7 +82,7 @@ def test_reading_notices_that_the_rows_were_changed(name: str, change: float) ->
     predicted = model.predict(X.copy())
     original = X.copy()
     X[model.log_.rows[0]] *= change
-    with pytest.raises(ValueError, match="X was changed after fit"):
+    with pytest.raises(ValueError, match="X or coef_ was changed after fit"):
         model.reading("average")
     np.testing.assert_array_equal(model.predict(original), predicted)
 
@@ -92,7 +92,7 @@ def test_reading_notices_changed_values_of_a_csr_matrix() -> None:
     S = sp.csr_array(X)
     model = rb.Perceptron(max_iter=3, random_state=0).fit(S, y)
     S.data[:] += 1.0
-    with pytest.raises(ValueError, match="X was changed after fit"):
+    with pytest.raises(ValueError, match="X or coef_ was changed after fit"):
         model.reading("vote")
 
 

@@ -230,7 +230,7 @@ def test_missing_requirements_are_named() -> None:
     rows = X.copy()
     changed = run(rows, y, {})
     rows[changed.log_.rows[0]] += 1.0
-    with pytest.raises(ValueError, match="X was changed after fit"):
+    with pytest.raises(ValueError, match="X or coef_ was changed after fit"):
         changed.convergence_  # noqa: B018
 
 

@@ -19,6 +19,8 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 # Values squared at a time by `mean_sqnorm`.
 VALUES_PER_BLOCK = 1 << 20
+# Weights checked or moved at a time, so that temporary arrays stay small.
+WEIGHTS_PER_BLOCK = 1 << 16
 # Integer labels within a range of this size are counted instead of sorted, which is several times as fast.
 MAX_COUNTED_RANGE = 1 << 16
 
@@ -252,9 +254,41 @@ def pick_heads(state: State, rows: Rows, heads: Array | list[int], *, flat: bool
     return State(np.ascontiguousarray(w), bias, counts, sqnorms, np.zeros(len(heads)), state.x0)
 
 
+def first_heads(state: State, rows: Rows, heads: IntArray) -> State:
+    """The one-vs-rest heads whose weights are the first ones, with a copy of everything but the weights."""
+    w = state.w[: len(heads)] if isinstance(rows, Dense) else state.w
+    bias, counts, sqnorms = (getattr(state, name)[heads] for name in ("bias", "counts", "sqnorms"))
+    return State(w, bias, counts, sqnorms, np.zeros(len(heads)), state.x0)
+
+
+def reorder_heads(w: FloatArray, rows: Rows, order: IntArray) -> None:
+    """Put the weights of the heads into another order, in place."""
+    size = max(1, WEIGHTS_PER_BLOCK // len(order))
+    for start in range(0, rows_width(rows), size):
+        block = slice(start, start + size)
+        if isinstance(rows, Dense):
+            w[:, block] = w[order, block]
+        else:
+            w[block] = w[block].take(order, axis=1)
+
+
+def all_finite(w: FloatArray) -> bool:
+    """Whether all weights are finite."""
+    flat = w.reshape(-1)
+    return all(np.isfinite(flat[start : start + WEIGHTS_PER_BLOCK]).all() for start in range(0, len(flat), WEIGHTS_PER_BLOCK))
+
+
 def copy_state(state: State) -> State:
-    copies: list[Any] = [field.copy() if isinstance(field, np.ndarray) else field for field in state]
-    return State(*copies)
+    """A copy; weights from `virtual_zeros` become an ordinary array."""
+    copies: list[Any] = [field.copy() if isinstance(field, np.ndarray) else field for field in state[1:]]
+    virtual = not (any(state.w.strides) or state.w.flat[:1].any())
+    return State(np.zeros(state.w.shape, state.w.dtype) if virtual else state.w.copy(), *copies)
+
+
+def virtual_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> FloatArray:
+    """Zeros that take no memory, read-only: the first weights of a run, which its log keeps."""
+    zeros: FloatArray = np.broadcast_to(np.zeros((), dtype), shape)
+    return zeros
 
 
 def zero_sums(state: State) -> State:

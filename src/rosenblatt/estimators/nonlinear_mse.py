@@ -16,7 +16,8 @@ from ..kernels.linear.schemes import State
 from ..least_squares.nonlinear import NonlinearOutOfRangeError, evaluate, minimize_nonlinear, total_sqnorm
 from ..losses import LOGISTIC_MSE, NONLINEAR_MSE, Objective
 from ..online.rules.nonlinear_mse import MAX_CURVATURE, MAX_STEP, Activation, NonlinearMSERule, nonlinear_mse_rule
-from ..online.run import OutOfRangeError, RunConfig, RunResult, Step
+from ..online.run import OutOfRangeError, RunConfig, RunResult
+from ..online.schedules import Step
 from ..validation import ParameterError, check_choice, check_integer, check_number
 from .base import RandomState, SolutionPath, StopWarning, StreamingObstacle, Way
 from .online import JointOrOvr, Keep, OnlineClassifier, VoteCount

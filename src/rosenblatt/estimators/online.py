@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..array_types import Array, FloatArray, Matrix, MatrixLike
-from ..data.problem import Problem, heads_of, zero_sums
+from ..data.problem import Problem, copy_state, heads_of, virtual_zeros, zero_sums
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import State
 from ..online.history import History, Init, history_of_fit, initial_state
@@ -178,7 +178,9 @@ class OnlineClassifier(LinearClassifier):
         # weights many times is added once; but not in cyclic order, which gives the same bits with a log, without one and from
         # a file on disk.
         sum_in_pass = isinstance(problem.rows, Dense) or not keep_log or self.order == "cyclic"
-        sums = zero_sums(start) if self.keep == "average" and sum_in_pass else None
+        sums = None
+        if self.keep == "average" and sum_in_pass:
+            sums = start._replace(w=virtual_zeros(start.w.shape, np.float64), bias=np.zeros_like(start.bias))
         proofs = self._proofs(problem, classes, start)
         config = self._config(problem, keep_log)
         if proofs is not None:
@@ -272,6 +274,7 @@ class OnlineClassifier(LinearClassifier):
             raise ValueError("init is an array, which needs all classes: pass classes= in the first call of partial_fit")
         start = initial_state(problem, classes, self._first_weights, bool(self.fit_intercept), None)
         sums = zero_sums(start) if self.keep == "average" else None
+        start = copy_state(start)  # with weights of its own
         return History(classes, start, isinstance(problem.rows, Dense), 0, np.zeros(len(start.counts), np.int64), sums)
 
     # --- pieces of a fit -----------------------------------------------------------------------------------------------
@@ -378,7 +381,7 @@ class OnlineClassifier(LinearClassifier):
             errors = np.array([found.errors for found in pockets])
             return {"coef_": heads, "intercept_": bias * x0, "pocket_errors_": errors}
         state = run.average() if keep == "average" else run.state
-        return {"coef_": np.array(heads_of(state.w, run.dense)), "intercept_": state.bias * x0}
+        return {"coef_": heads_of(state.w, run.dense), "intercept_": state.bias * x0}
 
     # --- predicting ----------------------------------------------------------------------------------------------------
 

@@ -65,7 +65,8 @@ class PassiveAggressive(OnlineClassifier):
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        The weights of the reading. Votes have none.
+        The weights of the reading. Votes have none. With `keep="last"`, learning continues from this array, so that
+        `partial_fit` and `warm_start` use what is written into it.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         The intercepts of the reading. Votes have none.
     classes_ : ndarray of shape (n_classes,)

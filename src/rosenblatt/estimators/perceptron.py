@@ -12,7 +12,8 @@ from ..data.problem import Problem, mean_sqnorm
 from ..kernels.linear.schemes import Joint, State
 from ..online.history import Init
 from ..online.rules.perceptron import PerceptronRule
-from ..online.run import RunConfig, RunResult, Step
+from ..online.run import RunConfig, RunResult
+from ..online.schedules import Step
 from ..online.solver import solve
 from ..validation import check_choice, check_flag, check_integer, check_number
 from .base import RandomState, StreamingObstacle, Way
@@ -101,7 +102,8 @@ class Perceptron(OnlineClassifier):
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        The weights of the reading; one row for two classes. Votes have none.
+        The weights of the reading; one row for two classes. Votes have none. With `keep="last"`, learning continues from this
+        array, so that `partial_fit` and `warm_start` use what is written into it.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         The intercepts of the reading. Votes have none.
     classes_ : ndarray of shape (n_classes,)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from ..array_types import Array, FloatArray, IntArray
-from ..data.problem import Problem, as_heads, heads_of, zero_state, zero_sums
+from ..data.problem import Problem, as_heads, heads_of, virtual_zeros, zero_state, zero_sums
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import Binary, Joint, Rest, State
 from ..kernels.linear.walks import Moves
@@ -100,7 +100,7 @@ class History:
 
     def average(self) -> State:
         """The average of the weights over all rows visited."""
-        return average(self.state, self._sums(), self.durations, self.dense)
+        return average(self.state, self._sums(), self.durations, self.dense, in_place=self.sums is None)
 
     def _sums(self) -> State:
         if self.sums is not None:
@@ -123,11 +123,11 @@ class History:
             raise ValueError(f"the {reading} of this run needs the log of all its updates: fit with log=True")
 
     def check_rows(self) -> None:
-        """Raise if the training rows were changed: the log refers to them and no longer replays to the weights."""
+        """Raise if the training rows or the weights were changed, so that the log no longer replays to the weights."""
         for _, log in self.logs[-1:]:
             replayed = log._record.state_at(log.n_updates)
             if not (np.array_equal(replayed.w, self.state.w) and np.array_equal(replayed.bias, self.state.bias)):
-                raise ValueError("X was changed after fit, so the log no longer replays to the weights: fit again")
+                raise ValueError("X or coef_ was changed after fit, so the log no longer replays to the weights: fit again")
 
     def votes(self, one_each: bool, vote_count: str) -> list[Vote]:
         """The vote over all hypotheses so far: one, or one per class for one-vs-rest."""
@@ -161,6 +161,8 @@ def history_of_fit(problem: Problem, classes: Array, result: RunResult) -> Histo
 def initial_state(problem: Problem, classes: Array, init: Init, fit_intercept: bool, before: History | None) -> State:
     """Return zeros, the sum of all signed rows, a given array, or the weights the previous run ended with."""
     start = zero_state(problem, len(classes))
+    if before is None and isinstance(init, str) and init == "zeros":
+        return start._replace(w=virtual_zeros(start.w.shape, start.w.dtype))
     heads = as_heads(start.w, problem.rows)
     if before is not None:
         if not np.array_equal(classes, before.classes) or before.heads.shape != heads.shape:
@@ -170,8 +172,7 @@ def initial_state(problem: Problem, classes: Array, init: Init, fit_intercept: b
             )
         heads[...], start.bias[...] = before.heads, before.state.bias
     elif isinstance(init, str):
-        if init == "sum":
-            heads[...], start.bias[...] = _signed_sum(problem, len(classes))
+        heads[...], start.bias[...] = _signed_sum(problem, len(classes))
     else:
         _from_array(_as_numbers(init), heads, start, fit_intercept)
     return start

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..array_types import FloatArray, IntArray, Matrix
-from ..data.problem import as_heads, copy_state, rows_as_matrix, take_rows, zero_sums
+from ..data.problem import WEIGHTS_PER_BLOCK, as_heads, rows_as_matrix, take_rows, zero_sums
 from ..kernels.linear.schemes import Binary, Joint, State
 from ..kernels.linear.walks import Moves, count_votes, count_votes_joint
 from ..parallel import in_order, one_blas_thread
@@ -48,17 +48,20 @@ def sums_of_times(log: UpdateLog) -> State:
     return sums
 
 
-def average(last: State, sums: State, durations: IntArray, dense: bool) -> State:
+def average(last: State, sums: State, durations: IntArray, dense: bool, *, in_place: bool = False) -> State:
     """The mean of w_1..w_T, the weights after each of the T rows visited (Freund and Schapire, Machine Learning 37, 1999).
 
     A move made after t rows is missing from t of the T weights, so the mean is w_T - (1/T) sum_s t_s tau_s y_s x_s. No second
-    weight vector is needed, and a stream needs only this sum.
+    weight vector is needed, and a stream needs only this sum. With `in_place`, the mean may take the memory of the sum.
     """
     over = 1.0 / np.maximum(durations, 1)
-    mean = copy_state(last)
-    mean.w[...] = last.w - sums.w * (over[:, None] if last.w.ndim == 2 and dense else over)
-    mean.bias[...] = last.bias - sums.bias * over
-    return mean
+    shares = np.broadcast_to(over[:, None] if last.w.ndim == 2 and dense else over, last.w.shape)
+    w = sums.w if in_place and last.w.dtype == sums.w.dtype else np.empty_like(last.w)
+    size = max(1, WEIGHTS_PER_BLOCK // max(1, last.w[:1].size))
+    for start in range(0, len(w), size):  # temporary arrays of all weights would take more memory than the run
+        block = slice(start, start + size)
+        w[block] = last.w[block] - sums.w[block] * shares[block]
+    return last._replace(w=w, bias=last.bias - sums.bias * over)
 
 
 def births(log: UpdateLog) -> IntArray:

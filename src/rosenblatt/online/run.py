@@ -1,4 +1,4 @@
-"""One run: its parameters, its step sizes and orders of rows, its state between passes, and its result.
+"""One run: its parameters, its state between passes, and its result.
 
 `solver.py` makes the passes. A run has one head for two classes or for classes that compete, and one per class for one-vs-rest;
 each head stops for a reason of its own.
@@ -6,41 +6,38 @@ each head stops for a reason of its own.
 
 from __future__ import annotations
 
-import contextlib
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from threading import Event
-from typing import Any, NoReturn, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 
 from ..array_types import Array, FloatArray, IntArray
-from ..data.problem import Problem, as_heads, copy_state, pick_heads, select_heads
+from ..data.problem import (
+    Problem,
+    all_finite,
+    as_heads,
+    copy_state,
+    first_heads,
+    pick_heads,
+    read_only,
+    reorder_heads,
+)
 from ..kernels.linear.rules import threshold
-from ..kernels.linear.schemes import Joint, Rest, State, Tape
-from ..kernels.linear.sweeps import fill_windows
+from ..kernels.linear.schemes import STOPPED, Joint, Labels, Rest, State, Tape
 from ..progress import Progress, ProgressCallback
 from ..reporting.text import plural, short
 from .run_record import RunRecord, make_moves
+from .schedules import Step, Steps
 from .stopping import Stop, merge_stops, pass_limit
 from .update_log import UpdateLog
 
-Step = float | Callable[[int], float]
-
-# A permuted pass takes blocks of neighboring rows in random order and shuffles the rows of 64 blocks together. It learns as
-# well as a full shuffle (a window holds 64 places of the data) and is 1.3 times as fast on 100k x 100 floats, because the
-# memory pages of a window stay in the TLB.
-ROWS_PER_BLOCK = 16
-BLOCKS_PER_WINDOW = 64
-ROWS_PER_WINDOW = BLOCKS_PER_WINDOW * ROWS_PER_BLOCK
-
 # Rows prefetched ahead when the order is not the order in memory: 4 to 16 measured equal, 1 and 2 slower.
 PREFETCH_ROWS = 8
-
-Order = Callable[[int, int, np.random.Generator], Iterator[IntArray]]
 
 
 # --- parameters ----------------------------------------------------------------------------------------------------------
@@ -75,73 +72,6 @@ class RunConfig:
     heads: tuple[int, ...] = ()  # positions of the heads that run here, when the heads are split among threads
 
 
-# --- step sizes and orders -----------------------------------------------------------------------------------------------
-
-
-class Steps:
-    """Step sizes rho_k for k = 1, 2, ...: a number, or a callable, which is called ahead of time."""
-
-    def __init__(self, step: Step) -> None:
-        self._step = step
-        self._known = np.zeros(0) if callable(step) else np.array([float(step)])
-
-    def table(self, upto: int) -> tuple[FloatArray, int]:
-        """Step sizes and the number of updates they cover, at least `upto`.
-
-        Errors in later values are raised only when those values are reached.
-        """
-        if not callable(self._step):
-            return self._known, np.iinfo(np.int64).max
-        if upto > len(self._known):
-            more = [_checked(self._step, k) for k in range(len(self._known) + 1, upto + 1)]
-            with contextlib.suppress(Exception):
-                for k in range(upto + 1, 2 * upto + 1):
-                    more.append(_checked(self._step, k))
-            self._known = np.concatenate([self._known, more])
-        return self._known, len(self._known)
-
-    def __call__(self, k: int) -> float:
-        return float(self.table(k)[0][min(k, len(self._known)) - 1])
-
-
-def _checked(step: Callable[[int], float], k: int) -> float:
-    rho = step(k)
-    try:
-        value = float(rho)
-    except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"step({k}) returned {rho!r}; a step must be a number") from None
-    if not (math.isfinite(value) and value > 0.0):
-        raise ValueError(f"step({k}) returned {value!r}; a step must be finite and greater than 0")
-    return value
-
-
-def cyclic(n: int, size: int, rng: np.random.Generator) -> Iterator[IntArray]:
-    """The rows 0, 1, ..., n-1."""
-    for start in range(0, n, size):
-        yield np.arange(start, min(start + size, n))
-
-
-def permuted(n: int, size: int, rng: np.random.Generator) -> Iterator[IntArray]:
-    """Every row once, in a new order each pass; up to ROWS_PER_WINDOW rows it is a uniform permutation."""
-    starts = rng.permutation(-(-n // ROWS_PER_BLOCK)) * ROWS_PER_BLOCK
-    seeds = rng.integers(1, 2**64, -(-len(starts) // BLOCKS_PER_WINDOW), dtype=np.uint64)
-    windows = max(1, size // ROWS_PER_WINDOW)
-    for first in range(0, len(seeds), windows):
-        some = starts[first * BLOCKS_PER_WINDOW : (first + windows) * BLOCKS_PER_WINDOW]
-        order = np.empty(len(some) * ROWS_PER_BLOCK, np.int64)
-        yield order[: int(fill_windows(some, ROWS_PER_BLOCK, BLOCKS_PER_WINDOW, n, seeds[first:], order))]
-
-
-def random(n: int, size: int, rng: np.random.Generator) -> Iterator[IntArray]:
-    """n rows, drawn with replacement."""
-    for start in range(0, n, size):
-        yield rng.integers(0, n, min(size, n - start))
-
-
-# "mistakes" is not listed: the next row depends on the weights (see solver.py).
-ORDERS: dict[str, Order] = {"cyclic": cyclic, "permuted": permuted, "random": random}
-
-
 # --- state and result ----------------------------------------------------------------------------------------------------
 
 
@@ -166,8 +96,21 @@ class RunResult:
         return int(self.state.counts.sum())
 
 
+class Swept(NamedTuple):
+    """What the kernel sweeps: all heads, or the first ones, with copies of all their arrays but the weights."""
+
+    labels: Labels
+    state: State
+    sums: State
+    before: IntArray  # the updates of each head at the beginning of the pass
+
+
 class RunState:
-    """Weights, record, clock and active heads of a run; the kernel updates `active`."""
+    """Weights, record, clock and running heads of a run; the kernel updates `swept`.
+
+    The kernel skips a head that has stopped. When the time to score it exceeds that of moving its weights, they are moved
+    behind those of the running heads, in place, and `result` moves them back.
+    """
 
     def __init__(self, problem: Problem, rule: Rule, config: RunConfig, start: State, sums: State | None) -> None:
         self.problem, self.rule, self.config = problem, rule, config
@@ -185,13 +128,16 @@ class RunState:
         self.record: RunRecord | None = None
         if config.keep_log:
             grouped = config.update != "online"
-            self.record = RunRecord(problem, copy_state(start), grouped=grouped, visited_before=config.visited_before)
+            self.record = RunRecord(problem, start, grouped=grouped, visited_before=config.visited_before)
         self.sums = None if sums is None else copy_state(sums)
         self.clock = config.visited_before  # rows visited; steps made by batch updates
+        self.begun = 0  # rows visited of the current pass
+        self.before = start.counts.copy()  # the updates of each head at the beginning of the pass
         self.heads = list(range(len(start.counts)))
+        self.places = np.arange(len(start.counts))  # the heads in the order of their weights, the swept ones first
         self.stops: dict[int, Stop] = {}
         self.durations = np.zeros(len(start.counts), np.int64)
-        self.active = (problem.labels, self.state, self.sums or empty_sums(self.state))
+        self.swept = Swept(problem.labels, self.state, self.sums or empty_sums(self.state), self.before)
         # A stream continues the sums of the kernel, so that its chunks do not change a bit.
         if config.w_max is not None or (self.keeps_norms and not config.visited_before):
             self.state.sqnorms[:] = _squared(self._true_norms())
@@ -201,14 +147,22 @@ class RunState:
         if self.config.cancel is not None and self.config.cancel.is_set():
             raise CancelledError
 
-    def add_to_record(self, tape: Tape, used: int) -> None:
-        """Append the moves on the tape to the record."""
-        if used == 0 or self.record is None:
+    def count_visits(self, visited: int) -> None:
+        """Advance the clock by rows that were visited."""
+        self.clock += visited
+        self.begun = (self.begun + visited) % self.problem.n_visited
+
+    def add_to_record(self, tape: Tape, used: int, ends: IntArray | None = None) -> None:
+        """Append the moves on the tape to the record, and the ends of passes, as numbers of moves."""
+        if self.record is None:
             return
-        others = tape.others[:used]
-        if isinstance(self.problem.labels, Rest):
-            others = np.asarray(self.heads, np.int32)[others]
-        self.record.append(tape.rows[:used], tape.steps[:used], tape.times[:used], others, self.clock)
+        if ends is not None:
+            self.record.passes.extend((ends + len(self.record)).tolist())
+        if used:
+            others = tape.others[:used]
+            if isinstance(self.problem.labels, Rest):
+                others = self.places.astype(np.int32)[others]
+            self.record.append(tape.rows[:used], tape.steps[:used], tape.times[:used], others, self.clock)
 
     def collect(self, moves: Tape, delta: State) -> None:
         """Add moves to the step `delta`, in float64, and to the sums for the average."""
@@ -221,7 +175,7 @@ class RunState:
         state = self.state
         state.counts[:] += 1
         length = float(_norms(np.append(delta.w, delta.bias)[None])[0])
-        if not (np.isfinite(state.w).all() and np.isfinite(state.bias).all()):
+        if not (all_finite(state.w) and np.isfinite(state.bias).all()):
             raise_out_of_range(self.problem)
         if self.keeps_norms:
             state.sqnorms[:] = _squared(self._true_norms())
@@ -229,37 +183,42 @@ class RunState:
                 raise_out_of_range(self.problem)
         return length
 
-    def end_pass(self, passes: int, before: IntArray) -> None:
-        """Mark the end of a pass in the record and report it; `before` holds the update counts at its beginning."""
+    def end_pass(self, passes: int) -> None:
+        """Mark the end of a pass in the record and report it."""
         if self.record is not None:
             self.record.passes.append(len(self.record))
-        self.report(passes, before, 0)
+        self.report(passes, 0)
 
-    def report(self, passes: int, before: IntArray, visited: int) -> None:
+    def report(self, passes: int, visited: int) -> None:
         """Report the progress after `passes` passes, with `visited` rows of the next one."""
         config = self.config
         if config.progress is None:
             return
-        if visited:
-            self.copy_active_heads()
+        self.copy_swept_heads()
         counts = self.state.counts
-        made, last, rows = int(counts.sum()), int((counts - before).sum()), self.problem.n_visited
+        made, last, rows = int(counts.sum()), int((counts - self.before).sum()), self.problem.n_visited
         config.progress(Progress(passes, made, last, config.heads, visited, rows, config.max_iter))
+
+    # --- stops -----------------------------------------------------------------------------------------------------------
 
     def retire_at_limits(self) -> None:
         """Stop the heads that have made all the updates allowed, and those whose weights exceed `w_max`."""
-        self.copy_active_heads()
+        self.copy_swept_heads()
         most, full = self.config.max_updates, [h for h in self.heads if self.state.counts[h] >= self.limits[h]]
         if most is not None and full:
-            self.retire(full, Stop("updates", f"stopped after {plural(most, 'update')} (the limit)", limit=most))
+            stop = Stop("updates", f"stopped after {plural(most, 'update')} (the limit)", limit=most)
+            self.retire(dict.fromkeys(full, stop))
         if self.config.w_max is None:
             return
         norms = self._true_norms()  # the kernel's running sums drift, so the norm is computed again
         self.state.sqnorms[:] = _squared(norms)
-        for h in [h for h in self.heads if norms[h] > self.config.w_max]:
-            norm, limit = short(norms[h], 6), short(self.config.w_max, 6)
-            sentence = f"stopped because the norm of the weights is {norm}, above w_max={limit}"
-            self.retire([h], Stop("norm", sentence, limit=self.config.w_max))
+        limit = short(self.config.w_max, 6)
+        sentences = {
+            h: f"stopped because the norm of the weights is {short(norms[h], 6)}, above w_max={limit}"
+            for h in self.heads
+            if norms[h] > self.config.w_max
+        }
+        self._stop({h: Stop("norm", sentence, limit=self.config.w_max) for h, sentence in sentences.items()})
         self._select()
 
     def margin(self, h: int) -> float:
@@ -271,57 +230,85 @@ class RunState:
         """Stop the heads that the separability check ends."""
         if self.config.check is None:
             return
-        for h in list(self.heads):
-            stop = self.config.check(passes, self.config.heads[h] if self.config.heads else h, int(self.state.counts[h]))
-            if stop is not None:
-                self.retire([h], stop)
+        names = self.config.heads or range(len(self.durations))
+        found = {h: self.config.check(passes, names[h], int(self.state.counts[h])) for h in self.heads}
+        self.retire({h: stop for h, stop in found.items() if stop is not None})
 
-    def retire_after(self, passes: int, before: IntArray) -> None:
+    def retire_after(self, passes: int) -> None:
         """Stop all heads at the limit on passes."""
-        for h in list(self.heads):
-            self.retire([h], pass_limit(passes, int(self.state.counts[h] - before[h])))
+        self.retire({h: pass_limit(passes, int(self.state.counts[h] - self.before[h])) for h in self.heads})
 
-    def retire(self, heads: list[int], stop: Stop) -> None:
+    def retire(self, stops: dict[int, Stop]) -> None:
         """Stop these heads."""
-        if not heads:
-            return
-        self.copy_active_heads()
-        for h in heads:
-            self.stops[h] = stop
-            self.durations[h] = self.clock
+        if stops:
+            self.copy_swept_heads()
+            self._stop(stops)
+            self._select()
+
+    def _stop(self, stops: dict[int, Stop]) -> None:
+        self.stops.update(stops)
+        self.durations[list(stops)] = self.clock
         self.heads = [h for h in self.heads if h not in self.stops]
-        self._select()
+
+    # --- the heads that are swept ----------------------------------------------------------------------------------------
 
     def _select(self) -> None:
-        """Restrict `active` to the heads that still run, so that the kernel does not score the others."""
-        labels, every = self.problem.labels, len(self.heads) == len(self.state.counts)
-        sums = self.sums or empty_sums(self.state)
-        if every or not isinstance(labels, Rest):
-            self.active = (labels, self.state, sums)
+        """Restrict `swept` to the heads that still run."""
+        labels, n_swept = self.problem.labels, len(self.swept.before)
+        if not isinstance(labels, Rest) or not self.heads:
+            return
+        saved_per_pass = self.problem.rows.values.size * (n_swept - len(self.heads))
+        if saved_per_pass > self.state.w.size:
+            running = np.isin(self.places[:n_swept], self.heads)
+            first, n_swept = np.argsort(~running, kind="stable"), len(self.heads)
+            self._reorder(np.concatenate([first, np.arange(len(first), len(self.places))]))
+        few = self.places[:n_swept]
+        marked = np.where(np.isin(few, self.heads), labels.heads[few], np.int32(STOPPED))
+        labels, state, sums = labels._replace(heads=read_only(marked)), self.state, self.sums
+        if n_swept == len(self.places):
+            self.swept = Swept(labels, state, sums or empty_sums(state), self.before)
         else:
-            few, rows = np.asarray(self.heads, np.int64), self.problem.rows
-            some = sums if self.sums is None else pick_heads(sums, rows, few)
-            self.active = (select_heads(self.problem, few).labels, pick_heads(self.state, rows, few), some)
+            some = first_heads(state, self.problem.rows, few)
+            added = empty_sums(some) if sums is None else first_heads(sums, self.problem.rows, few)
+            self.swept = Swept(labels, some, added, self.before[few])
 
-    def copy_active_heads(self) -> None:
-        """Copy the weights of the active heads into the state of all heads."""
-        few = np.asarray(self.heads, np.int64)
-        for whole, part in zip((self.state, self.sums), self.active[1:], strict=True):
-            if whole is None or whole is part:
-                continue
-            as_heads(whole.w, self.problem.rows)[few] = as_heads(part.w, self.problem.rows)
-            for name in ("bias", "counts", "sqnorms"):
-                getattr(whole, name)[few] = getattr(part, name)
+    def _reorder(self, order: IntArray) -> None:
+        """Put the weights of the heads into another order."""
+        for part in (self.state, self.sums):
+            if part is not None:
+                reorder_heads(part.w, self.problem.rows, order)
+        self.places = self.places[order]
+
+    def copy_swept_heads(self) -> None:
+        """Copy what the kernel has changed, apart from the weights, into the state of all heads."""
+        if self.swept.state is self.state:
+            return
+        few = self.places[: len(self.swept.before)]
+        for name in ("bias", "counts", "sqnorms"):
+            getattr(self.state, name)[few] = getattr(self.swept.state, name)
+        if self.sums is not None:
+            self.sums.bias[few] = self.swept.sums.bias
+        self.before[few] = self.swept.before
+
+    def binary_state(self, h: int) -> State:
+        """A copy of the state of one-vs-rest head h."""
+        place = int(np.flatnonzero(self.places == h)[0])
+        w = np.ascontiguousarray(as_heads(self.state.w, self.problem.rows)[place])
+        return pick_heads(self.state, self.problem.rows, [h], flat=True)._replace(w=w)
 
     def _true_norms(self) -> FloatArray:
-        heads = np.column_stack([as_heads(self.state.w, self.problem.rows).astype(np.float64), self.state.bias])
+        weights, bias = as_heads(self.state.w, self.problem.rows).astype(np.float64), self.state.bias
         if isinstance(self.problem.labels, Joint):
-            heads = heads.reshape(1, -1)
-        return _norms(heads)
+            return _norms(np.column_stack([weights, bias]).reshape(1, -1))
+        norms = np.empty(len(self.places))
+        norms[self.places] = _norms(np.column_stack([weights, bias[self.places]]))
+        return norms
 
     def result(self, passes: int) -> RunResult:
         """The result of the finished run."""
-        if not (np.isfinite(self.state.w).all() and np.isfinite(self.state.bias).all()):
+        if (np.diff(self.places) < 0).any():
+            self._reorder(np.argsort(self.places))
+        if not (all_finite(self.state.w) and np.isfinite(self.state.bias).all()):
             raise_out_of_range(self.problem)
         log = None
         if self.record is not None:

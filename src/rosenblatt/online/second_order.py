@@ -24,7 +24,8 @@ from ..parallel import in_order
 from ..progress import Progress
 from ..reporting.text import plural
 from .rules.arow import AROWRule
-from .run import ORDERS, RunConfig, raise_out_of_range
+from .run import RunConfig, raise_out_of_range
+from .schedules import ORDERS
 from .solver import ORDER_ROWS, WORK_PER_CALL, find_violations, prefetch_distance, release_pages, rows_per_call
 from .stopping import Stop, merge_stops, pass_limit
 
@@ -148,7 +149,7 @@ def _sweep(
     """Make one pass in several kernel calls; yield the number of rows visited so far."""
     size = max(64, min(ORDER_ROWS, int(WORK_PER_CALL / (problem.density * state.bias.size + 1))))
     ahead, most, visited = prefetch_distance(problem, config.order, state.w), rows_per_call(problem, config.order), 0
-    for order in ORDERS[config.order](problem.n_visited, size, rng):
+    for order in ORDERS[config.order](problem.n_visited, size, rng, 1):
         order = order if problem.visited is None else problem.visited[order]
         for start in range(0, len(order), most):
             some = order[start : start + most]

@@ -18,11 +18,12 @@ from ..array_types import FloatArray, IntArray
 from ..data.problem import Problem, as_heads, copy_state, one_against_rest, pick_heads, select_heads, zero_sums
 from ..kernels.linear.rows import CACHED_WEIGHTS_BYTES, PREFETCH_BYTES, Dense
 from ..kernels.linear.schemes import Rest, State, Tape
-from ..kernels.linear.sweeps import FULL, NORM, OVERFLOW, Pace, collect_moves, online
+from ..kernels.linear.sweeps import LIMIT, NORM, OVERFLOW, Pace, Passes, collect_moves, online
 from ..parallel import in_order
 from ..reporting.text import plural, short
-from .run import ORDERS, PREFETCH_ROWS, Rule, RunConfig, RunResult, RunState, raise_out_of_range
+from .run import PREFETCH_ROWS, Rule, RunConfig, RunResult, RunState, raise_out_of_range
 from .run_record import RunRecord, apply_delta, make_moves
+from .schedules import Orders
 from .stopping import Stop, zero_step_stop
 from .update_log import UpdateLog
 
@@ -31,8 +32,10 @@ WORK_PER_CALL = 1 << 26
 # Multiply-adds per task of one thread in a full scan.
 SCAN_WORK_PER_TASK = 1 << 22
 TAPE_ENTRIES = 1 << 15
-# Rows whose order is drawn at once.
+# Rows whose order is drawn at once, at most: of one pass, or of several.
 ORDER_ROWS = 1 << 17
+MAX_ROWS_OF_PASSES = 1 << 14
+MAX_PASSES_PER_ORDER = 256
 
 
 def solve(problem: Problem, rule: Rule, config: RunConfig, start: State, sums: State | None = None) -> RunResult:
@@ -68,47 +71,65 @@ def _run_online(problem: Problem, rule: Rule, config: RunConfig, start: State, s
     size = max(64, min(ORDER_ROWS, int(WORK_PER_CALL / (problem.density * run.state.bias.size + 1))))
     ahead = prefetch_distance(problem, config.order, run.state.w)
     most = rows_per_call(problem, config.order)
-    rng = np.random.default_rng(config.seed)
-    tape = _tape(TAPE_ENTRIES + len(run.state.counts))
-    one_call = config.order == "cyclic" and problem.n_visited <= size
-    fixed = list(ORDERS["cyclic"](problem.n_visited, size, rng)) if one_call else None
+    orders = Orders(config.order, problem.n_visited, size, config.seed)
+    tape, ends, done = _tape(TAPE_ENTRIES + len(run.state.counts)), np.zeros(MAX_PASSES_PER_ORDER, np.int64), 0
     run.retire_at_limits()
-    for passes in itertools.count(1):
-        before, seen = run.state.counts.copy(), run.clock
-        for order in fixed or ORDERS[config.order](problem.n_visited, size, rng):
+    while run.heads:
+        for order in orders.next_passes(_passes_at_once(problem, config, size, done)):
             order, at = order if problem.visited is None else problem.visited[order], 0
             while at < len(order) and run.heads:
-                labels, state, added = run.active
+                if not run.begun:
+                    run.before[:] = run.state.counts
+                labels, state, added, before = run.swept
                 rhos, good = run.steps.table(int(state.counts.max()) + 1)
-                pace = Pace(rhos, min(good, run.first_limit), run.bound, ahead, run.clock)
-                visited, used, why = online(problem.rows, labels, order[at : at + most], rule, pace, state, added, tape)
-                if why == OVERFLOW:
-                    raise_out_of_range(problem)
-                if why == NORM and config.w_max is None:  # the squared norm overflowed
+                pace = Pace(rhos, min(good, run.first_limit), run.bound, ahead, run.clock, problem.n_visited, run.begun)
+                visited, used, ended, why = online(
+                    problem.rows, labels, order[at : at + most], rule, pace, state, added, tape, Passes(before, ends)
+                )
+                # Without a limit on the norm, an infinite squared norm has overflowed.
+                if why == OVERFLOW or (why == NORM and config.w_max is None):
                     raise_out_of_range(problem)
                 run.check_cancelled()
-                run.add_to_record(tape, used)
-                run.clock += visited
+                run.add_to_record(tape, used, ends[:ended])
+                run.count_visits(visited)
                 release_pages(problem, config.order, order[at : at + visited])
-                at += visited
-                if why > FULL:
+                at, done = at + visited, done + ended
+                if why in (LIMIT, NORM):
                     run.retire_at_limits()
-                if run.clock - seen < problem.n_visited:
-                    run.report(passes - 1, before, run.clock - seen)
-        run.copy_active_heads()
-        run.end_pass(passes, before)
-        _retire_clean_heads(run, passes, before)
-        run.retire_checked(passes)
-        if config.max_iter is not None and passes >= config.max_iter:
-            run.retire_after(passes, before)
-        if not run.heads:
-            return run.result(passes)
-    raise AssertionError("unreachable")
+                run.report(done, run.begun)
+                if not run.begun:
+                    _retire_after_pass(run, done)
+    if run.begun or not done:  # the heads stopped before the end of the pass
+        done += 1
+        run.end_pass(done)
+    return run.result(done)
 
 
-def _retire_clean_heads(run: RunState, passes: int, before: IntArray) -> None:
+def _passes_at_once(problem: Problem, config: RunConfig, size: int, done: int) -> int:
+    """Passes that one kernel call may make, up to `size` rows: on small sets a call takes longer than a pass.
+
+    It is one where something happens after each pass. The number grows with the passes that are done, because the orders of
+    passes that a run does not reach are drawn in vain.
+    """
+    if config.progress is not None or config.check is not None or problem.pages is not None:
+        return 1
+    left = MAX_PASSES_PER_ORDER if config.max_iter is None else config.max_iter - done
+    fitting = min(size, MAX_ROWS_OF_PASSES) // problem.n_visited
+    return max(1, min(fitting, left, MAX_PASSES_PER_ORDER, max(4, 3 * done)))
+
+
+def _retire_after_pass(run: RunState, done: int) -> None:
+    """Stop the heads that have a reason to at the end of a pass."""
+    run.copy_swept_heads()
+    _retire_clean_heads(run, done)
+    run.retire_checked(done)
+    if run.config.max_iter is not None and done >= run.config.max_iter:
+        run.retire_after(done)
+
+
+def _retire_clean_heads(run: RunState, passes: int) -> None:
     """Stop the heads that made no update in this pass."""
-    clean = [h for h in run.heads if run.state.counts[h] == before[h]]
+    clean = [h for h in run.heads if run.state.counts[h] == run.before[h]]
     if not clean:
         return
     rows = plural(run.problem.n_visited, "row")
@@ -116,7 +137,7 @@ def _retire_clean_heads(run: RunState, passes: int, before: IntArray) -> None:
     if run.config.order == "random":
         clean = [h for h in clean if _has_no_violation(run, h)]
         where = f"after pass {passes}: a full scan of {rows} found no violation"
-    run.retire(clean, _clean_stop(run, clean, where))
+    run.retire(dict.fromkeys(clean, _clean_stop(run, clean, where)))
 
 
 def _clean_stop(run: RunState, heads: list[int], where: str) -> Stop:
@@ -165,39 +186,38 @@ def _run_full_scans(problem: Problem, rule: Rule, config: RunConfig, start: Stat
     scans_per_report = max(1, int(WORK_PER_CALL / scan_work))
     mean = 1.0 / problem.total_weight if config.update == "batch-mean" else 1.0
     run.retire_at_limits()
-    before = run.state.counts.copy()
     for k in itertools.count(1):
         if not run.heads:
             return run.result(max(1, -(-(k - 1) // rate)))
         run.check_cancelled()
-        violations, length = _one_mistake(run, rng) if one_by_one else _batch_step(run, mean, before)
+        violations, length = _one_mistake(run, rng) if one_by_one else _batch_step(run, mean)
         if not violations:
             run.clock += 1
-            run.end_pass(-(-k // rate), before)
+            run.end_pass(-(-k // rate))
             where = f"after {plural(k - 1, 'update')}: a full scan of {plural(problem.n_visited, 'row')} found no violation"
-            run.retire([0], _clean_stop(run, [0], where))
+            run.retire({0: _clean_stop(run, [0], where)})
             continue
         run.clock += 1
         done = k // rate
         if length == 0.0 and not one_by_one:
-            run.retire([0], zero_step_stop(problem, _all_violations(run)))
+            run.retire({0: zero_step_stop(problem, _all_violations(run))})
         elif config.tol is not None and length < config.tol:
             left = f"{plural(violations, 'row')} violated the margin"
             sentence = f"stopped because step {k} has length {short(length)}, below tol={short(config.tol)}; {left}"
-            run.retire([0], Stop("tolerance", sentence))
+            run.retire({0: Stop("tolerance", sentence)})
         run.retire_at_limits()
         if config.max_iter is not None and done >= config.max_iter:
-            run.retire_after(done, before)
+            run.retire_after(done)
         if k % rate == 0:
-            run.end_pass(done, before)
+            run.end_pass(done)
             run.retire_checked(done)
-            before = run.state.counts.copy()
+            run.before[:] = run.state.counts
         elif one_by_one and k % scans_per_report == 0:
-            run.report(done, before, k % rate)
+            run.report(done, k % rate)
     raise AssertionError("unreachable")
 
 
-def _batch_step(run: RunState, mean: float, before: IntArray) -> tuple[int, float]:
+def _batch_step(run: RunState, mean: float) -> tuple[int, float]:
     """Make one batch step; return the number of violations and the length of the step.
 
     The moves are summed in the order of the rows while the scan continues.
@@ -212,7 +232,7 @@ def _batch_step(run: RunState, mean: float, before: IntArray) -> tuple[int, floa
             run.add_to_record(found, len(found.rows))
             violations += len(found.rows)
         if scanned < run.problem.n_visited:
-            run.report(run.clock - run.config.visited_before, before, scanned)
+            run.report(run.clock - run.config.visited_before, scanned)
     if violations:
         apply_delta(run.state, delta)
     return violations, run.count_step(delta) if violations else 0.0
@@ -266,7 +286,7 @@ def _has_no_violation(run: RunState, h: int) -> bool:
     """Whether a full scan finds no row that violates the margin: rows drawn with replacement may miss one."""
     problem, state = run.problem, run.state
     if isinstance(problem.labels, Rest):
-        problem, state = one_against_rest(problem, h), pick_heads(state, problem.rows, [h], flat=True)
+        problem, state = one_against_rest(problem, h), run.binary_state(h)
     return not any(len(found.rows) for _, found in find_violations(problem, run.rule, state, run.config.n_jobs))
 
 
@@ -280,7 +300,7 @@ def _merge(problem: Problem, start: State, parts: list[tuple[IntArray, RunResult
         for target, source in ((state, result.state), (sums, result.sums)):
             if target is not None and source is not None:
                 vectors = source.w[None] if source.w.ndim == 1 else as_heads(source.w, problem.rows)
-                as_heads(target.w, problem.rows)[heads] = vectors
+                as_heads(target.w, problem.rows)[heads[0] : heads[-1] + 1] = vectors
                 target.bias[heads] = source.bias
         state.counts[heads], state.sqnorms[heads] = result.state.counts, result.state.sqnorms
         stops += result.stops
@@ -292,7 +312,7 @@ def _merge(problem: Problem, start: State, parts: list[tuple[IntArray, RunResult
 def _merge_logs(problem: Problem, start: State, logs: list[tuple[IntArray, UpdateLog]], durations: IntArray) -> UpdateLog:
     """Merge the logs of groups of heads in order of time, then class, as a single sweep would write them."""
     first = logs[0][1]._record
-    record = RunRecord(problem, copy_state(start), grouped=first.grouped, visited_before=first.visited_before)
+    record = RunRecord(problem, start, grouped=first.grouped, visited_before=first.visited_before)
     others = np.concatenate([heads[part.heads] for heads, part in logs])
     times = np.concatenate([part.times for _, part in logs])
     by_time = np.lexsort((others, times))

@@ -96,7 +96,7 @@ def axpy(rows: Any, i: int, a: float, w: FloatArray) -> Any:
 
 @operation
 def dots(rows: Any, i: int, W: FloatArray, out: FloatArray) -> Any:
-    """out[h] = <x_i, w_h> for every head h"""
+    """out[h] = <x_i, w_h> for every head h that `out` has room for; of CSR rows, W may have more heads"""
 
 
 @operation
@@ -216,11 +216,11 @@ def _(rows: CSR, i: int, a: float, w: FloatArray) -> Any:
 @dots.of(CSR)
 def _(rows: CSR, i: int, W: FloatArray, out: FloatArray) -> Any:
     start, stop = span(rows, i)
-    stored, stride = rows.indices.shape[0], W.strides[0]
+    stored, stride, width = rows.indices.shape[0], W.strides[0], out.shape[0] * W.itemsize
     out[:] = 0.0
     for j in range(start, stop):
         soon = np.int64(rows.indices[min(np.int64(j) + HEADS_AHEAD, stored - 1)]) * stride
-        for offset in range(0, stride, CACHE_LINE):
+        for offset in range(0, width, CACHE_LINE):
             prefetch(W, soon + offset)
         x, column = np.float64(rows.values[j]), W[np.uintp(rows.indices[j])]
         for h in range(out.shape[0]):

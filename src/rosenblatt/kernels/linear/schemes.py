@@ -41,11 +41,12 @@ class Rest(NamedTuple):
     """Labels of k classes, each against the rest."""
 
     codes: IntArray
-    heads: IntArray  # int32, the positive class of each head
+    heads: IntArray  # int32, the positive class of each head; STOPPED: it moves no more
     weights: FloatArray
 
 
 Labels = Binary | Joint | Rest
+STOPPED = -1
 
 
 class State(NamedTuple):
@@ -98,6 +99,11 @@ def weight_of(labels: Any, i: int) -> Any:
 @operation
 def head_of(labels: Any, other: int) -> Any:
     """The entry of `State.counts` that counts a move."""
+
+
+@operation
+def has_stopped(labels: Any, h: int) -> Any:
+    """Whether head h moves no more, although its weights are still with those of the others."""
 
 
 @write.of(Tape)
@@ -180,6 +186,8 @@ def _(labels: Rest, rows: Rows, i: int, rule: Any, state: State, tape: Tape, use
     scores, label = state.scores, labels.codes[i]
     dots(rows, i, state.w, scores)
     for h in range(scores.shape[0]):
+        if labels.heads[h] == STOPPED:
+            continue
         margin = scores[h] + state.x0 * state.bias[h]
         if labels.heads[h] != label:
             margin = -margin
@@ -207,6 +215,16 @@ def _(labels: Rest, rows: Rows, i: int, x0: float) -> Any:
 @head_of.of(Rest)
 def _(labels: Rest, other: int) -> Any:
     return other
+
+
+@has_stopped.of(Rest)
+def _(labels: Rest, h: int) -> Any:
+    return labels.heads[h] == STOPPED
+
+
+@has_stopped.of(None)
+def _(labels: Labels, h: int) -> Any:
+    return False
 
 
 def _weight(labels: Labels, i: int) -> Any:

@@ -14,10 +14,10 @@ from ...array_types import FloatArray, IntArray
 from ..compile import kernel
 from .rows import Rows, axpy, dot, prefetch_row
 from .rules import loss, step
-from .schemes import Binary, Labels, State, Tape, head_of, length, move, propose_moves
+from .schemes import Binary, Labels, State, Tape, has_stopped, head_of, length, move, propose_moves
 
-# Why a sweep returned.
-DONE, FULL, LIMIT, NORM, OVERFLOW = range(5)
+# Why a sweep returned: the rows have been visited, the tape is full, a pass of a head was clean, or as said in `Pace`.
+DONE, FULL, CLEAN, LIMIT, NORM, OVERFLOW = range(6)
 # The shifts of Marsaglia's xorshift64 in their order, and the bits of half a random number.
 XORSHIFT_LEFT_1, XORSHIFT_RIGHT, XORSHIFT_LEFT_2, HALF_BITS = (np.uint64(bits) for bits in (13, 7, 17, 32))
 ONE = np.uint64(1)
@@ -31,29 +31,48 @@ class Pace(NamedTuple):
     bound: float  # return when the squared norm of a head exceeds this; infinite: norms are not kept
     ahead: int  # rows between a prefetch and its use; 0: no prefetching
     since: int  # rows visited before
+    rows: int  # rows in a pass
+    begun: int  # rows of the current pass visited before
+
+
+class Passes(NamedTuple):
+    """What a sweep over several passes notes about them."""
+
+    before: IntArray  # int64, the updates of each head at the beginning of the current pass
+    ends: IntArray  # int64, the moves on the tape at the end of each pass
 
 
 @kernel
 def online(
-    rows: Rows, labels: Labels, order: IntArray, rule: Any, pace: Pace, state: State, sums: State, tape: Tape
-) -> tuple[int, int, int]:
+    rows: Rows,
+    labels: Labels,
+    order: IntArray,
+    rule: Any,
+    pace: Pace,
+    state: State,
+    sums: State,
+    tape: Tape,
+    passes: Passes,
+) -> tuple[int, int, int, int]:
     """Visit the rows in `order` and update the weights where a row violates the margin: w += rho_k tau y_i x_i.
 
-    `sums`, if not empty, adds up the moves times the number of rows visited before, for the average.
-    Returns (rows visited, moves on the tape, reason) at the end of the order, or when the tape is full, a head has reached the
-    limit or the bound, or a score overflowed.
+    `order` has part of a pass, or several passes. `sums`, if not empty, adds up the moves times the number of rows visited
+    before, for the average. Returns (rows visited, moves on the tape, passes ended, reason) at the end of the order, or when
+    the tape is full, a head has made a pass without an update, has reached the limit or the bound, or a score overflowed.
     """
     n, room, last = order.shape[0], tape.rows.shape[0] - state.counts.shape[0], pace.rhos.shape[0] - 1
-    used, why = 0, DONE
+    used, ended, why, visited = 0, 0, DONE, pace.begun
     for p in range(n):
         i = order[p]
+        if visited == 0:
+            for h in range(state.counts.shape[0]):
+                passes.before[h] = state.counts[h]
+        visited += 1
         if pace.ahead > 0 and p + pace.ahead < n:
             prefetch_row(rows, order[p + pace.ahead])
         after = propose_moves(labels, rows, i, rule, state, tape, used)
-        if after == used:
-            continue
         if after < 0:
-            return p, used, OVERFLOW
+            return p, used, ended, OVERFLOW
         for s in range(used, after):
             h = head_of(labels, tape.others[s])
             tau = pace.rhos[min(state.counts[h], last)] * tape.steps[s]
@@ -72,9 +91,16 @@ def online(
         used = after
         if why == DONE and used > room:
             why = FULL
+        if visited == pace.rows:
+            visited = 0
+            passes.ends[ended] = used
+            ended += 1
+            for h in range(state.counts.shape[0]):
+                if why == DONE and state.counts[h] == passes.before[h] and not has_stopped(labels, h):
+                    why = CLEAN
         if why != DONE:
-            return p + 1, used, why
-    return n, used, DONE
+            return p + 1, used, ended, why
+    return n, used, ended, DONE
 
 
 @kernel
@@ -191,16 +217,17 @@ def apply_steps(
 
 
 @kernel
-def fill_windows(starts: IntArray, block: int, per_window: int, n: int, seeds: IntArray, order: IntArray) -> Any:
+def fill_windows(starts: IntArray, block: int, per_window: int, per_pass: int, n: int, seeds: IntArray, order: IntArray) -> Any:
     """Write the rows of the blocks at `starts` (up to n) into `order`, shuffled within windows of blocks; return their number.
 
-    Inside-out Fisher-Yates: each row takes a random place among the previous ones, whose row moves to the end. The draws are
-    the upper halves of Marsaglia's xorshift64 (Journal of Statistical Software 8, 2003); seeds are any uint64 but 0.
+    A window ends with its pass of `per_pass` blocks. Inside-out Fisher-Yates: each row takes a random place among the previous
+    ones, whose row moves to the end. The draws are the upper halves of Marsaglia's xorshift64 (Journal of Statistical Software
+    8, 2003); seeds are any uint64 but 0.
     """
-    drawn, filled, first = seeds[0], np.uint64(0), np.uint64(0)
+    drawn, filled, first, window = seeds[0], np.uint64(0), np.uint64(0), 0
     for b in range(starts.shape[0]):
-        if b % per_window == 0:
-            drawn, first = seeds[b // per_window], filled
+        if b % per_pass % per_window == 0:
+            drawn, first, window = seeds[window], filled, window + 1
         for row in range(starts[b], min(starts[b] + block, n)):
             drawn ^= drawn << XORSHIFT_LEFT_1
             drawn ^= drawn >> XORSHIFT_RIGHT

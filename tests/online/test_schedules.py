@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import chisquare
 
 import rosenblatt as rb
-from rosenblatt.online.run import ORDERS, ROWS_PER_BLOCK, ROWS_PER_WINDOW, Steps, cyclic, permuted, random
+from rosenblatt.online.schedules import ORDERS, ROWS_PER_BLOCK, ROWS_PER_WINDOW, Steps, cyclic, permuted, random
 
 # The default number of passes grows on sets as small as these.
 perceptron = partial(rb.Perceptron, max_iter=10)

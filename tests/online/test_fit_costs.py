@@ -1,0 +1,144 @@
+"""What a fit costs beside its updates: kernel calls, and copies of the weights."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import rosenblatt as rb
+from rosenblatt.online import solver
+
+pytestmark = pytest.mark.once
+ORDERS = ["cyclic", "permuted", "random"]
+
+
+def overlapping(k: int = 2, n: int = 100, d: int = 5) -> tuple[Any, Any]:
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % k
+    X = rng.normal(size=(n, d))
+    X[np.arange(n), y] += 0.5
+    return X, y
+
+
+def wide(n: int = 300, d: int = 20_000, k: int = 30, seed: int = 0) -> tuple[Any, Any]:
+    """Sparse rows of small integers, so that scores are exact. The first two classes share rows, the others are separable."""
+    rng = np.random.default_rng(seed)
+    places = np.sort(rng.integers(0, d // 10, (n, 10)) * 10 + np.arange(10), axis=1)
+    X = sp.csr_array((rng.integers(1, 9, places.size) * 1.0, places.ravel(), np.arange(0, places.size + 1, 10)), shape=(n, d))
+    y = np.arange(n) % k
+    same = y < 2
+    X = sp.csr_array(sp.vstack([X[same][::2], X[same][::2], X[~same]]))
+    return X, np.concatenate([np.arange(same.sum()) >= same.sum() // 2, y[~same]]).astype(int)
+
+
+def most_bytes(work: Callable[[], object]) -> int:
+    """The largest amount of memory that `work` has allocated at a time."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+# --- kernel calls ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("options", [{}, {"k": 3}, {"k": 3, "multiclass": "ovr"}], ids=str)
+def test_passes_over_few_rows_share_kernel_calls(monkeypatch: pytest.MonkeyPatch, order: str, options: dict[str, Any]) -> None:
+    X, y = overlapping(options.pop("k", 2))
+    calls, sweep = [], solver.online
+    monkeypatch.setattr(solver, "online", lambda *args: calls.append(1) or sweep(*args))
+    model = rb.Perceptron(order=order, random_state=0, max_iter=100, **options).fit(X, y)
+    assert model.n_iter_ == 100
+    assert len(calls) <= 8
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(
+    ("k", "options"),
+    [
+        (2, {}),
+        (2, {"max_updates": 77}),
+        (2, {"step": lambda k: 1.0 / k}),
+        (3, {"multiclass": "joint", "w_max": 9.0}),
+        (4, {"multiclass": "ovr", "max_updates": 60}),
+        (4, {"multiclass": "ovr", "w_max": 8.0}),
+        (4, {"multiclass": "ovr", "class_weight": {0: 0.0}}),
+    ],
+    ids=str,
+)
+def test_a_call_per_pass_makes_the_same_run(order: str, k: int, options: dict[str, Any]) -> None:
+    """A callback gets every pass, so that each pass is a call of its own."""
+    X, y = overlapping(k, n=60)
+    X[y == 1] += 20.0
+    reports: list[rb.Progress] = []
+    alone = rb.Perceptron(order=order, random_state=0, max_iter=40, **options).fit(X, y)
+    with rb.progress_callback(reports.append):
+        watched = rb.Perceptron(order=order, random_state=0, max_iter=40, **options).fit(X, y)
+    assert [report.passes for report in reports if report.ended_pass] == list(range(1, watched.n_iter_ + 1))
+    assert (alone.stop_, alone.n_iter_, alone.n_updates_) == (watched.stop_, watched.n_iter_, watched.n_updates_)
+    np.testing.assert_array_equal(alone.coef_, watched.coef_)
+    np.testing.assert_array_equal(alone.intercept_, watched.intercept_)
+    assert list(alone.log_) == list(watched.log_)
+    assert alone.log_.passes == watched.log_.passes
+    np.testing.assert_array_equal(alone.log_.durations, watched.log_.durations)
+    np.testing.assert_array_equal(np.diff([0, *(report.updates for report in reports if report.ended_pass)]),
+                                  np.diff([0, *watched.log_.passes]))  # fmt: skip
+
+
+# --- copies of the weights ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "copies"),
+    [
+        ({"multiclass": "ovr"}, 1.0),
+        ({"multiclass": "joint"}, 1.0),
+        ({"multiclass": "ovr", "log": False, "order": "cyclic"}, 1.0),
+        ({"multiclass": "joint", "keep": "average"}, 2.0),
+        ({"multiclass": "ovr", "keep": "average"}, 2.0),
+        ({"multiclass": "joint", "keep": "average", "order": "cyclic"}, 3.0),
+    ],
+    ids=str,
+)
+def test_a_fit_holds_its_weights_once(options: dict[str, Any], copies: float) -> None:
+    """And the average its sums; its result takes their memory, unless a stream continues them."""
+    X, y = wide()
+    model = rb.Perceptron(max_iter=10, random_state=0, **options)
+    model.fit(X[:60, :50], y[:60])  # compiles the kernels
+    most = most_bytes(lambda: model.fit(X, y))
+    assert model.coef_.nbytes * copies <= most <= model.coef_.nbytes * (copies + 0.5)  # tape, log and labels take 1.7 MB
+
+
+@pytest.mark.parametrize("options", [{}, {"max_updates": 5}, {"w_max": 30.0}, {"keep": "average", "order": "cyclic"}], ids=str)
+@pytest.mark.parametrize("container", ["wide CSR", "CSR", "dense"])
+def test_heads_that_stop_one_by_one_are_k_binary_runs(options: dict[str, Any], container: str) -> None:
+    """The weights of stopped heads stay in their places (wide rows) or move behind the others."""
+    X, y = wide(120, 40_000 if container == "wide CSR" else 60, 6)
+    X = X.toarray() if container == "dense" else X
+    model = rb.Perceptron(multiclass="ovr", random_state=0, max_iter=30, **options).fit(X, y)
+    assert len(set(model.log_.durations.tolist())) > 1
+    for h in range(6):
+        one = rb.Perceptron(random_state=0, max_iter=30, **options).fit(X, (y == h).astype(int))
+        np.testing.assert_array_equal(model.coef_[h], one.coef_[0])
+        np.testing.assert_array_equal(model.intercept_[h], one.intercept_[0])
+        assert model.stop_.heads[h] == one.stop_.reason
+        assert model.log_.durations[h] == one.log_.durations[0]
+
+
+def test_the_weights_of_the_last_hypothesis_are_those_that_learning_continues_from() -> None:
+    X, y = overlapping()
+    model = rb.Perceptron(random_state=0, max_iter=3).fit(X, y)
+    assert np.shares_memory(model.coef_, model._run.state.w)
+    model.coef_[:] += 1.0
+    with pytest.raises(ValueError, match="X or coef_ was changed after fit"):
+        model.reading("average")
+    average = rb.Perceptron(keep="average", random_state=0, max_iter=3).fit(X, y)
+    assert not np.shares_memory(average.coef_, average._run.state.w)
