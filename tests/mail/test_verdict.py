@@ -53,8 +53,7 @@ def test_nor_of_ham_that_comes_later() -> None:
 
 def test_with_few_messages_nearly_everything_is_unsure() -> None:
     nothing = calibrate([], [])
-    assert nothing == pytest.approx(Calibration(), rel=0.1, abs=1e-9)
-    for found in (nothing, calibrate([0.0, 0.0], [True, False]), calibrate([0.0] * 5, [False] * 5)):
+    for found in (Calibration(), nothing, calibrate([0.0, 0.0], [True, False]), calibrate([0.0] * 5, [False] * 5)):
         assert {found.label(s) for s in (-0.5, -0.25, 0.0, 0.25, 0.5)} == {"unsure"}
         assert 0.1 < found.probability(0.0) < 0.9
     assert nothing.label(2.0) == "spam"

@@ -16,7 +16,7 @@ import sys
 import textwrap
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -136,7 +136,7 @@ def print_fields(fields: list[tuple[str, str]]) -> None:
 
 
 @contextmanager
-def bar(title: str) -> Iterator[Callable[[Progress], None] | None]:
+def bar(title: str) -> Iterator[Bar | None]:
     """Show a progress bar on standard error while a fit runs.
 
     Yields a progress callback, or None if standard error is not a terminal.
@@ -144,20 +144,22 @@ def bar(title: str) -> Iterator[Callable[[Progress], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    shown = _Bar(title)
+    shown = Bar(title)
     try:
-        yield shown.update
+        yield shown
     finally:
         shown.close()
 
 
-class _Bar:
+class Bar:
+    """A progress callback that draws a bar; it can be closed and continues with the next call."""
+
     def __init__(self, title: str) -> None:
         self.title, self.started = title, time.monotonic()
         self._bar: Any = None
         self._task: Any = None
 
-    def update(self, progress: Progress) -> None:
+    def __call__(self, progress: Progress) -> None:
         if self._bar is None:
             if time.monotonic() - self.started < BAR_DELAY_S:
                 return
@@ -178,6 +180,7 @@ class _Bar:
     def close(self) -> None:
         if self._bar is not None:
             self._bar.stop()
+            self._bar = None
 
 
 # --- errors: one line on standard error and an exit code; ROSENBLATT_DEBUG=1 also shows the traceback -------------------------

@@ -7,8 +7,9 @@ mbox     A file that begins with "From ". A mail ends before a line that looks l
          removed, and ">From " becomes "From "; a single mail stays unchanged, and gets the same verdict as from a pipe.
 Maildir  A folder with `cur` and `new`: the files in these two. Other folders in it are not read, since one may contain spam.
 Folders  All files in them and in their subfolders, by name (by number in MH folders). Names that begin with "." or "," are
-         skipped, and so are files without a header at their beginning, unless they end with .eml or .txt. No folder is read
-         twice, so that links may form cycles.
+         skipped, and so are files without a known header among their first lines, unless they end with .eml. No folder is read
+         twice, so that links may form cycles. If the label of the mails is given, mailboxes in a folder whose names announce
+         another kind of mail are skipped (`folder_names.py`).
 Files    A file that is named explicitly is a mail, with any content; compressed files are decompressed. Pipes are read if
          they are named and have a writer; devices and sockets are not opened.
 
@@ -29,6 +30,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from ..data.readers.sources import Source
 from ..data.table import DataError
 from ..reporting.text import printable
+from .folder_names import CONTENTS, MAILDIR_PARTS, contradicts
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -65,8 +67,14 @@ FULL = re.compile(_COMPLETE + _NEXT)
 DATED = re.compile(_DATED)
 UNDATED = re.compile(_DATED + _UNDATED % rb"[^\s]*+")
 BARE = re.compile(_DATED + _UNDATED % rb"")
-HEADER = re.compile(SPACE_BEFORE_MBOX.pattern + rb"[ \t]*+(?:>From |[A-Za-z][\w.-]*+[ \t]*+:)")
-KNOWN_HEADER = re.compile(rb"^(?:return-path|received|from|to|subject|date|message-id|mime-version)[ \t]*+:", re.I | re.M)
+HEADER_LINE = re.compile(rb"[ \t]|>?From |[A-Za-z][\w.-]*+[ \t]*+:")
+BLANK_LINE = re.compile(rb"\r?\n[ \t]*+\r?\n")
+KNOWN_HEADER = re.compile(
+    rb"[ \t]*+(?:return-path|delivered-to|envelope-to|received|from|to|cc|bcc|subject|date|sender|reply-to|message-id"
+    rb"|in-reply-to|references|mime-version|content-type|user-agent|dkim-signature|(?:x|list|resent|arc)-[\w-]++)[ \t]*+:",
+    re.I,
+)
+MIN_STRANGERS, STRANGERS_PER_MAIL = 10, 10  # a folder with more files than that beside each mail is not a mailbox
 KINDS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 
 
@@ -77,6 +85,14 @@ class Mail(NamedTuple):
     raw: bytes
 
 
+class Sparse(NamedTuple):
+    """A folder with hardly any mail."""
+
+    path: str
+    mails: int
+    others: int  # files that are not mails
+
+
 class Mails:
     """The mails of some paths, read during iteration; `skipped` then has the paths that were not read, with the reasons.
 
@@ -85,21 +101,32 @@ class Mails:
     ([], [('no/such/folder', 'file or folder not found')])
     """
 
-    def __init__(self, paths: Iterable[str | Path], max_bytes: int = MAX_MAIL_BYTES, only_mails: bool = False) -> None:
-        self.paths, self.max_bytes, self.only_mails = [str(path) for path in paths], max_bytes, only_mails
+    def __init__(
+        self,
+        paths: Iterable[str | Path],
+        max_bytes: int = MAX_MAIL_BYTES,
+        only_mails: bool = False,
+        spam: bool | None = None,
+    ) -> None:
+        self.paths, self.max_bytes, self.only_mails, self.spam = [str(path) for path in paths], max_bytes, only_mails, spam
         self.skipped: list[tuple[str, str]] = []
+        self.sparse: list[Sparse] = []  # folders with hardly any mail
+        self._n_strangers = 0  # files that are not mails
 
     def __iter__(self) -> Iterator[Mail]:
         for path in self.paths:
             if path == "-":
-                yield from self._read("stdin", _opened("-", None))
+                yield from self._read("stdin", _opened("-", None), piped=True)
             else:
-                found, skipped = 0, len(self.skipped)
+                found, skipped, strangers = 0, len(self.skipped), self._n_strangers
                 for mail in self._walk(path):
                     found += 1
                     yield mail
                 if not found and len(self.skipped) == skipped:
                     self._skip(path, "the folder has no mails")
+                strangers = self._n_strangers - strangers
+                if strangers >= MIN_STRANGERS and STRANGERS_PER_MAIL * found < strangers:
+                    self.sparse.append(Sparse(printable(path), found, strangers))
 
     def _walk(self, top: str) -> Iterator[Mail]:
         """The mails of a file or folder, without recursion, since folders may be nested more deeply than Python's stack."""
@@ -114,11 +141,21 @@ class Mails:
                 if (kind.st_dev, kind.st_ino) in visited:
                     continue
                 visited.add((kind.st_dev, kind.st_ino))
-                inside = _inside(path)
+                inside = self._expected(_inside(path))
             except (OSError, ValueError) as error:
                 self._skip(path, _reason(error))
                 continue
             left += reversed(inside)
+
+    def _expected(self, paths: list[str]) -> list[str]:
+        """The paths whose names do not contradict the label of the mails."""
+        if self.spam is None:
+            return paths
+        kinds = {path: contradicts(path, self.spam) for path in paths}
+        for path, kind in kinds.items():
+            if kind is not None:
+                self._skip(path, f"its name announces {CONTENTS[kind]}; to learn it, name it itself")
+        return [path for path in paths if kinds.get(path) is None]
 
     def _file(self, path: str, mode: int, named: bool) -> Iterator[Mail]:
         if not (stat.S_ISREG(mode) or (named and stat.S_ISFIFO(mode))):
@@ -130,25 +167,27 @@ class Mails:
             if stat.S_IFMT(os.fstat(number).st_mode) != stat.S_IFMT(mode):
                 self._skip(path, "is no longer a file")
             elif stat.S_ISREG(mode):
-                yield from self._read(printable(path), _opened(path, file), named and not self.only_mails)
+                yield from self._read(printable(path), _opened(path, file), named)
             elif (first := file.read(1)) == b"":
                 self._skip(path, "is a pipe without a writer")
             else:
-                yield from self._read(printable(path), _opened(path, _Pipe(file, first)))
+                yield from self._read(printable(path), _opened(path, _Pipe(file, first)), piped=True)
 
-    def _read(self, source: str, stream: Source | DataError, named: bool = True) -> Iterator[Mail]:
+    def _read(self, source: str, stream: Source | DataError, named: bool = True, piped: bool = False) -> Iterator[Mail]:
         if isinstance(stream, DataError):
             self._skip(source, _reason(stream))
             return
         with stream:
             try:
                 head = stream.peek(PEEK_BYTES)
+                anything = piped or (named and not self.only_mails)
                 if not head:
                     self._skip(source, "is empty")
-                elif (before := before_mbox(head)) is not None:
+                elif (before := before_mbox(head)) is not None and (anything or UNDATED.match(head, before)):
                     _first(stream, before)
                     yield from _numbered(source, _split(stream, self.max_bytes))
-                elif not named and not _is_mail(source, head):
+                elif not anything and not is_mail(source, head, named):
+                    self._n_strangers += 1
                     self._skip(source, "not a mail")
                 else:
                     yield Mail(source, _first(stream, self.max_bytes))
@@ -181,13 +220,16 @@ class _Pipe(io.RawIOBase):
         return 1
 
 
-def mails(paths: Iterable[str | Path], max_bytes: int = MAX_MAIL_BYTES, only_mails: bool = False) -> Mails:
+def mails(
+    paths: Iterable[str | Path], max_bytes: int = MAX_MAIL_BYTES, only_mails: bool = False, spam: bool | None = None
+) -> Mails:
     """The mails of mbox files, Maildirs, folders and files, in order; "-" is standard input.
 
     max_bytes : bytes that are kept of each mail.
-    only_mails : skip also explicitly named files that do not look like mails.
+    only_mails : skip also explicitly named files that do not look like mails; pipes are read with any content.
+    spam : the label of the mails, if it is known.
     """
-    return Mails(paths, max_bytes, only_mails)
+    return Mails(paths, max_bytes, only_mails, spam)
 
 
 def is_several(raw: bytes) -> bool:
@@ -199,8 +241,8 @@ def is_several(raw: bytes) -> bool:
 def _inside(folder: str) -> list[str]:
     """The files and folders in a folder that may be or contain mails, in order."""
     names = os.listdir(folder)
-    if {"cur", "new"} <= set(names) and all(os.path.isdir(os.path.join(folder, name)) for name in ("cur", "new")):
-        parts = [os.path.join(folder, part) for part in ("cur", "new")]
+    if set(MAILDIR_PARTS) <= set(names) and all(os.path.isdir(os.path.join(folder, name)) for name in MAILDIR_PARTS):
+        parts = [os.path.join(folder, part) for part in MAILDIR_PARTS]
         return [os.path.join(part, name) for part in parts for name in sorted(os.listdir(part)) if not name.startswith(".")]
     kept = [name for name in names if not name.startswith(IGNORED_PREFIXES)]
     return [os.path.join(folder, name) for name in sorted(kept, key=_order)]
@@ -215,11 +257,18 @@ def before_mbox(head: bytes) -> int | None:
     return at if UNDATED.match(head, at, at + MAX_POSTMARK_BYTES) else None
 
 
-def _is_mail(name: str, head: bytes) -> bool:
-    """Whether a file that was not named explicitly may be a mail: it has a header, or the name of a mail or text."""
-    return bool(HEADER.match(head) or KNOWN_HEADER.search(head)) or (
-        name.lower().endswith((".eml", ".txt")) and b"\0" not in head
-    )
+def is_mail(name: str, head: bytes, named: bool) -> bool:
+    """Whether a file with these first bytes looks like a mail: by its header, or by its name.
+
+    Most of its lines up to the first blank one are headers, and one of them is a header of mail. A file that was named
+    explicitly may also be a text.
+    """
+    if name.lower().endswith((".eml", ".txt") if named else ".eml") and b"\0" not in head:
+        return True
+    before = SPACE_BEFORE_MBOX.match(head)
+    lines = BLANK_LINE.split(head[before.end() if before else 0 :], maxsplit=1)[0].splitlines()
+    n_headers = sum(HEADER_LINE.match(line) is not None for line in lines)
+    return 2 * n_headers >= len(lines) and any(KNOWN_HEADER.match(line) for line in lines)
 
 
 def _order(name: str) -> tuple[int, int, str]:

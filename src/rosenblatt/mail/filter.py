@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from .identity import digest
 from .message.parse import parse
@@ -118,7 +118,9 @@ class Filter(FilterView):
 
     # --- learning ------------------------------------------------------------------------------------------------------------
 
-    def learn(self, mails: Iterable[tuple[bytes, bool]], mix: bool = False) -> Learned:
+    def learn(
+        self, mails: Iterable[tuple[bytes, bool]], mix: bool = False, check: Callable[[int, int], object] | None = None
+    ) -> Learned:
         """Learn raw mails.
 
         A mail that was learned before with the same label changes nothing; one that was learned with the other label is moved
@@ -133,13 +135,16 @@ class Filter(FilterView):
             Learn the mails in the order of their digests, after all of them were read: for mailboxes of spam, then of ham. If
             10 or more are new, they are mixed with those of earlier such calls, and all of these are learned again: the result
             is the filter that learns all of them at once.
+        check : callable or None, default=None
+            Called as `check(moved, both)` after all mails were read and before any is learned, with the number of mails whose
+            label would change and the number that were given with both labels. If it raises an exception, nothing is learned.
 
         Returns
         -------
         Learned
             The number of mails by outcome.
         """
-        return learn_mails(self.store, mails, mix)
+        return learn_mails(self.store, mails, mix, check)
 
     def relearn(self, raw: bytes, spam: bool) -> Learned:
         """Learn a mail with this label; if it was learned with the other one, undo that in the same transaction.

@@ -151,6 +151,8 @@ def header_value(verdict: Verdict, reasons: Sequence[Reason]) -> str:
 class Calibration(NamedTuple):
     """The thresholds of a filter, and the probability of spam as a function of the score.
 
+    The defaults are those of a filter that does not know both classes yet: only scores beyond the margins are spam or ham.
+
     Parameters
     ----------
     slope : float
@@ -181,7 +183,7 @@ class Calibration(NamedTuple):
 
     slope: float = 0.6931471805599453
     offset: float = 0.0
-    spam_from: float = 0.6907755278982137
+    spam_from: float = 1.75
     ham_to: float = -4.247927513443585
     hams: int = 0
     from_errors: bool = False

@@ -265,8 +265,8 @@ def test_one_verdict_imports_little(trained, tmp_path):
 
 
 def test_a_mail_with_both_labels_is_reported(home, tmp_path):
-    spam = folder(tmp_path / "spam", True, range(3))
-    found = rosenblatt("mail", "learn", "--spam", spam, "--ham", spam)
+    mails = folder(tmp_path / "mails", True, range(3))
+    found = rosenblatt("mail", "learn", "--spam", mails, "--ham", mails)
     assert found.code == 0
     assert "3 mails were given as both spam and ham" in found.err
     assert "the filter has 0 spam and 3 ham" in found.out

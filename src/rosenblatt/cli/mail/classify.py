@@ -17,7 +17,7 @@ import click
 from ...reporting.text import fixed
 from ..console import Failure, data_out, echo, failure, json_text
 from ..options import WholeNumber, as_json
-from .common import home, opened
+from .common import home, opened_taught
 
 CODES = {"spam": 0, "ham": 1, "unsure": 2}
 ERROR = 3
@@ -71,10 +71,10 @@ def with_code(error: Error) -> Error:
 def command(paths: tuple[str, ...], through: bool, zero: bool, reasons: int, home: str, as_json: bool) -> None:
     """Classify mail: print the verdict, the probability of spam, the score and the source of each mail.
 
-    Reads standard input if no file is given. Exit codes as in bogofilter: 0 spam, 1 ham, 2 unsure, 3 error; 0 for more than one
-    mail. --filter writes the mail to standard output with `X-Rosenblatt: spam; score=...; reasons=...` as its last header;
-    earlier headers of that name are removed, all other bytes stay, and a compressed file is decompressed. If the filter fails,
-    the mail is written unchanged.
+    Reads standard input if no file is given; files that are not mails are skipped. Exit codes as in bogofilter: 0 spam, 1 ham,
+    2 unsure, 3 error; 0 for more than one mail. --filter writes the mail to standard output with `X-Rosenblatt: spam;
+    score=...; reasons=...` as its last header; earlier headers of that name are removed, all other bytes stay, and a
+    compressed file is decompressed. If the filter fails, or has learned nothing, the mail is written unchanged.
 
     \b
     Examples:
@@ -106,7 +106,7 @@ def classify(home: str, paths: tuple[str, ...], as_json: bool) -> int:
             source = mail.source
             yield mail.raw
 
-    with opened(home) as spam_filter:
+    with opened_taught(home) as spam_filter:
         for found in spam_filter.classify_many(raws()):
             label = found.label
             if as_json:
@@ -131,7 +131,7 @@ def pass_through(home: str, paths: tuple[str, ...], reasons: int) -> int:
     raw = _piped() if piped else Path(paths[0]).read_bytes()
     try:
         mail = raw if piped else _unpacked(paths[0], raw)
-        _expect_one(mail, piped)
+        _expect_one(mail, "" if piped else paths[0])
         stamped, label = _stamped(home, mail, reasons)
     except Exception as error:
         _write(raw)
@@ -154,22 +154,24 @@ def _unpacked(path: str, raw: bytes) -> bytes:
         return raw if source.compression is None else source.read()
 
 
-def _expect_one(raw: bytes, piped: bool) -> None:
-    """Refuse files with several mails. A pipe has one: a line that looks like a second mail must not bypass the filter."""
+def _expect_one(raw: bytes, path: str) -> None:
+    """Refuse files with several mails or none. A pipe has one: nothing that it contains may bypass the filter."""
     if not raw:
-        raise ValueError("no mail on standard input" if piped else "the file is empty")
-    if not piped:
-        from ...mail.boxes import is_several
+        raise ValueError("the file is empty" if path else "no mail on standard input")
+    if path:
+        from ...mail.boxes import PEEK_BYTES, before_mbox, is_mail, is_several
 
         if is_several(raw):
             raise ValueError("--filter takes one mail, but the file has several")
+        if before_mbox(raw[:PEEK_BYTES]) is None and not is_mail(path, raw[:PEEK_BYTES], True):
+            raise ValueError(f"{path}: not a mail")
 
 
 def _stamped(home: str, raw: bytes, reasons: int) -> tuple[tuple[memoryview, bytes, memoryview], str]:
     from ...mail.identity import pieces
     from ...mail.verdict import header_value, supporting
 
-    with opened(home) as spam_filter:
+    with opened_taught(home) as spam_filter:
         found = spam_filter.classify(raw)
         why = supporting(found.label, spam_filter.explain(raw, 4 * reasons, by="words"))[:reasons] if reasons else []
     return pieces(raw, header_value(found, why)), found.label

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...mail.boxes import Mail, mails
+from ...mail.boxes import Mail, Sparse, mails
 from ...progress import Progress
 from ...reporting.text import count, join_and, plural
 from ..console import Failure, note
@@ -47,28 +47,43 @@ def opened(home: str, create: bool = False, **settings: Any) -> Filter:
     return Filter.open(home, create=create, settings=settings or None)
 
 
+def opened_taught(home: str) -> Filter:
+    """Open a filter that has learned something; only such a filter can give a verdict."""
+    from ...mail.filter import FilterError
+
+    spam_filter = opened(home)
+    if spam_filter.store.state.count:
+        return spam_filter
+    spam_filter.close()
+    raise FilterError(Path(home), "has learned nothing; teach it: rosenblatt mail learn --spam JUNK --ham INBOX")
+
+
 # --- mails from paths ---------------------------------------------------------------------------------------------------------
 
 
 class Reading:
     """The mails of some paths; `seen` is their number, `skipped` has the files that were not read, with reasons.
 
-    only_mails : skip explicitly named files that do not look like mails.
+    Explicitly named files that do not look like mails are skipped, too. `sparse` has the folders with hardly any mail.
+
+    spam : the label of the mails, if it is known; mailboxes in folders whose names contradict it are skipped.
     """
 
-    def __init__(self, paths: Iterable[str], watch: Watch = None, only_mails: bool = False) -> None:
-        self.paths, self.watch, self.only_mails = list(paths), watch, only_mails
+    def __init__(self, paths: Iterable[str], watch: Watch = None, spam: bool | None = None) -> None:
+        self.paths, self.watch, self.spam = list(paths), watch, spam
         self.seen = 0
         self.skipped: list[tuple[str, str]] = []
+        self.sparse: list[Sparse] = []
 
     def __iter__(self) -> Iterator[Mail]:
-        found = mails(self.paths, only_mails=self.only_mails)
+        found = mails(self.paths, only_mails=True, spam=self.spam)
         for mail in found:
             self.seen += 1
             if self.watch is not None and self.seen % 100 == 0:
                 self.watch(Progress(0, text=plural(self.seen, "mail")))
             yield mail
         self.skipped += found.skipped
+        self.sparse += found.sparse
 
 
 def report_skipped(*readings: Reading) -> None:

@@ -165,7 +165,7 @@ def _corpus(
 def _read(sides: Iterable[tuple[Iterable[str], bool]], watch: Watch) -> Iterator[tuple[str, bytes, bool]]:
     readings = []
     for paths, is_spam in sides:
-        readings.append(Reading(paths, watch, only_mails=True))
+        readings.append(Reading(paths, watch, spam=is_spam))
         for mail in readings[-1]:
             yield mail.source, mail.raw, is_spam
     report_skipped(*readings)

@@ -11,7 +11,7 @@ import click
 from ...reporting.text import byte_size, count, fixed, percent, short
 from ..console import echo, note, out, print_fields, print_json
 from ..options import WholeNumber, as_json
-from .common import Reading, home, no_mail, opened
+from .common import Reading, home, no_mail, opened_taught
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -39,7 +39,7 @@ def command(path: str, features: int, single: bool, home: str, as_json: bool) ->
       rosenblatt mail explain --single new.eml
     """
 
-    with opened(home) as spam_filter:
+    with opened_taught(home) as spam_filter:
         explain(spam_filter, path, features, single, as_json)
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from itertools import chain, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...reporting.text import count, join_and, plural
-from ..console import bar, echo, note, print_json
+from ...mail.folder_names import CONTENTS, contradicts
+from ...reporting.text import count, join_and, plural, printable
+from ..console import Failure, bar, echo, note, print_json
 from ..options import Number, as_json
 from .common import Reading, Sides, home, no_mail, opened, report_skipped, sides
 
@@ -31,8 +34,11 @@ if TYPE_CHECKING:
 @click.option(
     "--in-order", is_flag=True, help="Learn mail in the order given, without shuffling; the last mails then count most."
 )
+@click.option("--force", is_flag=True, help="Learn also what looks like a mistake; see below.")
 @as_json
-def command(spam: tuple[str, ...], ham: tuple[str, ...], home: str, in_order: bool, as_json: bool, **settings: Any) -> None:
+def command(
+    spam: tuple[str, ...], ham: tuple[str, ...], home: str, in_order: bool, force: bool, as_json: bool, **settings: Any
+) -> None:
     """Learn spam and ham from mailboxes.
 
     A mail is recognized by its digest: learning it again changes nothing, and learning it with the other label changes its
@@ -40,9 +46,13 @@ def command(spam: tuple[str, ...], ham: tuple[str, ...], home: str, in_order: bo
     of earlier commands of that size, so the number of commands and the order of mailboxes do not matter. An interrupted command
     can be repeated; nothing is learned twice.
 
+    What looks like a mistake is reported, and nothing is learned without --force (at a terminal the command asks): more than 10
+    mails that would change their label, or that are given as both spam and ham; a mailbox whose name announces the other kind,
+    such as --ham Junk; a folder with hardly any mail. In a folder, mailboxes with such names are skipped.
+
     --ham-weight and --ham-loss are stored. Changing --ham-weight relearns all mail. Changing --ham-loss moves the threshold; a
     mail that is more likely ham than spam is never called spam. Exit code 1: some mail kept its old label, because its text was
-    dropped (`mail compact`).
+    dropped (`mail compact`); 2: nothing was learned.
 
     \b
     Examples:
@@ -50,13 +60,13 @@ def command(spam: tuple[str, ...], ham: tuple[str, ...], home: str, in_order: bo
       rosenblatt mail learn --ham - < message.eml
       rosenblatt mail learn --ham-loss 0.0005
     """
-    from ..console import INTERRUPTED, Failure
+    from ..console import INTERRUPTED
 
     given = {name: value for name, value in settings.items() if value is not None}
     if not (spam or ham or given):
         raise click.UsageError("nothing to learn; give --spam PATH, --ham PATH or both")
     try:
-        n_kept = learn(home, given, spam, ham, mix=not in_order, as_json=as_json)
+        n_kept = learn(home, given, spam, ham, mix=not in_order, force=force, as_json=as_json)
     except KeyboardInterrupt:
         raise Failure("interrupted; repeat the command to learn the rest (nothing is learned twice)", INTERRUPTED) from None
     if n_kept:
@@ -65,12 +75,63 @@ def command(spam: tuple[str, ...], ham: tuple[str, ...], home: str, in_order: bo
 
 TEXT_DROPPED = "cannot be unlearned, because its text was dropped; nothing was changed"
 LABELS = {True: "spam", False: "ham", None: None}
+MAX_MOVES = 10  # mails that change their label without a question
 
 
-def learn(home: str, settings: dict[str, float], spam: tuple[str, ...], ham: tuple[str, ...], mix: bool, as_json: bool) -> int:
+def at_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def confirm(doubt: str, force: bool) -> None:
+    """Ask at a terminal whether to learn despite a doubt; elsewhere fail."""
+    if force:
+        return
+    if not at_terminal():
+        raise Failure(f"{doubt}; nothing was learned (--force learns it)")
+    if not click.confirm(f"{doubt}. Learn it?", err=True):
+        raise Failure("nothing was learned")
+
+
+def _confirm_names(spam: tuple[str, ...], ham: tuple[str, ...], force: bool) -> None:
+    for paths, is_spam in ((spam, True), (ham, False)):
+        for path in paths:
+            kind = contradicts(path, is_spam)
+            if kind is not None:
+                confirm(f"--{LABELS[is_spam]} {printable(path)}: the name announces {CONTENTS[kind]}", force)
+
+
+def _checker(readings: list[Reading], stop_bar: Callable[[], None], force: bool) -> Callable[[int, int], None]:
+    """What is called with the number of mails that would move, and that were given as both, before any is learned."""
+
+    def check(moved: int, both: int) -> None:
+        stop_bar()
+        for folder in (folder for reading in readings for folder in reading.sparse):
+            others = plural(folder.others, "other file")
+            confirm(f"{folder.path}: {plural(folder.mails, 'mail')} among {others}", force)
+        if both > MAX_MOVES:
+            confirm(f"{plural(both, 'mail is', 'mails are')} given as both spam and ham", force)
+        if moved > MAX_MOVES:
+            confirm(f"{plural(moved, 'mail')} would change from spam to ham or from ham to spam", force)
+
+    return check
+
+
+def learn(
+    home: str,
+    settings: dict[str, float],
+    spam: tuple[str, ...],
+    ham: tuple[str, ...],
+    mix: bool,
+    force: bool,
+    as_json: bool,
+) -> int:
     """Learn mail; returns the number of mails that kept their old label. No filter is created if there is no mail."""
+    from ...mail.store.connection import LOG_NAME
+
+    _confirm_names(spam, ham, force)
     with bar("learning") as watch:
-        sides = [(Reading(paths, watch, only_mails=True), is_spam) for paths, is_spam in ((spam, True), (ham, False))]
+        sides = [(Reading(paths, watch, is_spam), is_spam) for paths, is_spam in ((spam, True), (ham, False))]
+        readings = [reading for reading, _ in sides]
 
         def labeled() -> Iterator[tuple[bytes, bool]]:
             for reading, is_spam in sides:
@@ -80,10 +141,13 @@ def learn(home: str, settings: dict[str, float], spam: tuple[str, ...], ham: tup
         mails = labeled()
         first = list(islice(mails, 1))
         if first or not (spam or ham):
-            with opened(home, create=True, **settings) as spam_filter:
-                done = spam_filter.learn(chain(first, mails), mix=mix)
+            exists = (Path(home) / LOG_NAME).exists()  # its settings change only if the mails are learned
+            check = _checker(readings, lambda: None if watch is None else watch.close(), force)
+            with opened(home, create=True, **({} if exists else settings)) as spam_filter:
+                done = spam_filter.learn(chain(first, mails), mix=mix, check=check)
+                if exists and settings:
+                    spam_filter.change(**settings)
                 stats = spam_filter.stats()
-    readings = [reading for reading, _ in sides]
     if (spam or ham) and not first:
         raise no_mail([*spam, *ham], *readings)
     report_skipped(*readings)

@@ -12,7 +12,7 @@ import contextlib
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -152,11 +152,17 @@ class Spool:
     def __len__(self) -> int:
         return int(self.db.execute("SELECT count(*) FROM mails WHERE packed IS NOT NULL").fetchone()[0])
 
-    def mixed(self) -> Iterator[tuple[bytes, bool, bytes]]:
-        """(digest, spam, packed) of the mails with texts, in the order of their digests."""
-        texts = "FROM mails WHERE packed IS NOT NULL"
-        for name, spam, packed in self.db.execute(f"SELECT digest, spam, packed {texts} ORDER BY digest"):
+    def texts(self, mix: bool) -> Iterator[tuple[bytes, bool, bytes]]:
+        """(digest, spam, packed) of the mails with texts, by their digests or, without `mix`, as they were added."""
+        order = "digest" if mix else "rowid"
+        rows = f"SELECT digest, spam, packed FROM mails WHERE packed IS NOT NULL ORDER BY {order}"
+        for name, spam, packed in self.db.execute(rows):
             yield name, bool(spam), packed
+
+    def labels(self) -> Iterator[tuple[bytes, bool]]:
+        """(digest, spam) of the mails with texts."""
+        for name, spam in self.db.execute("SELECT digest, spam FROM mails WHERE packed IS NOT NULL"):
+            yield name, bool(spam)
 
     def close(self) -> None:
         with contextlib.suppress(sqlite3.Error):
@@ -173,19 +179,23 @@ class _Mail(NamedTuple):
     message: Message
 
 
-def learn_mails(store: Store, mails: Iterable[tuple[bytes, bool]], mix: bool) -> Learned:
+def learn_mails(
+    store: Store, mails: Iterable[tuple[bytes, bool]], mix: bool, check: Callable[[int, int], object] | None = None
+) -> Learned:
     """Learn raw mails; see `Filter.learn`."""
     store.log.check_writable()
     counts: Counter[str] = Counter()
     bulk, unmixed, waiting = False, "", dict[bytes, bool]()
-    spool = Spool(store.home) if mix else None
+    spool = Spool(store.home) if mix or check is not None else None
     try:
         new = _new_mails(store, mails, counts, spool, waiting)
         if spool is not None:
             for mail in new:
                 spool.add(mail.digest, mail.spam, mail.packed)
-            bulk = len(spool) >= MIN_BULK_MAILS
-            new = (_Mail(*row, Message.unpack(row[2])) for row in spool.mixed())
+            if check is not None:
+                check(_count_moves(store, spool), counts["both"])
+            bulk = mix and len(spool) >= MIN_BULK_MAILS
+            new = (_Mail(*row, Message.unpack(row[2])) for row in spool.texts(mix))
         _learn_batches(store, new, counts, bulk, waiting)
         if bulk:
             unmixed = _mix(store)
@@ -197,6 +207,13 @@ def learn_mails(store: Store, mails: Iterable[tuple[bytes, bool]], mix: bool) ->
             spool.close()
     finish(store)
     return Learned(**{name: counts[name] for name in Learned._fields if name != "unmixed"}, unmixed=unmixed)
+
+
+def _count_moves(store: Store, spool: Spool) -> int:
+    """The number of mails in the spool that the log has with the other label and with their texts."""
+    with store.writing, store.log.reporting_errors("cannot be read"):
+        found = ((store.log.find(name), spam) for name, spam in spool.labels())
+        return sum(known is not None and known.spam != spam and not known.folded for known, spam in found)
 
 
 def _new_mails(

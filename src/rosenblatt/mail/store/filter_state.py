@@ -206,7 +206,13 @@ class State:
         return self.scores[here], self.labels[here]
 
     def calibration(self) -> Calibration:
-        """The calibration on the scores up to now, computed at most once per step."""
+        """The calibration on the scores up to now, computed at most once per step.
+
+        Until MIN_MESSAGES_PER_CLASS of both classes are known it is the one of a new filter, with which nearly everything is
+        unsure: a filter that knows one class only gives all messages its sign.
+        """
+        if min(self.spam, self.count - self.spam) < MIN_MESSAGES_PER_CLASS:
+            return Calibration()
         at, known = calibrated_at(self.count), self._calibration
         if known is None or known[0] != at:
             stop = self.n_held - (self.count - at)
