@@ -142,3 +142,75 @@ def test_the_weights_of_the_last_hypothesis_are_those_that_learning_continues_fr
         model.reading("average")
     average = rb.Perceptron(keep="average", random_state=0, max_iter=3).fit(X, y)
     assert not np.shares_memory(average.coef_, average._run.state.w)
+
+
+# --- copies of the rows ------------------------------------------------------------------------------------------------
+
+
+def shuffled_columns(X: Any) -> Any:
+    """The same matrix with the columns of each row in random order."""
+    rng, X = np.random.default_rng(1), sp.csr_array(X).copy()
+    for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True):
+        order = a + rng.permutation(b - a)
+        X.data[a:b], X.indices[a:b] = X.data[order], X.indices[order]
+    X.has_sorted_indices = X.has_canonical_format = False
+    return sp.csr_array((X.data, X.indices, X.indptr), shape=X.shape)
+
+
+LEARNERS: dict[str, Callable[[], Any]] = {
+    "perceptron": lambda: rb.Perceptron(max_iter=5, random_state=0),
+    "one-vs-rest": lambda: rb.Perceptron(max_iter=5, random_state=0, multiclass="ovr"),
+    "pocket": lambda: rb.Perceptron(max_iter=5, random_state=0, keep="pocket"),
+    "vote": lambda: rb.Perceptron(max_iter=5, random_state=0, keep="vote"),
+    "batch": lambda: rb.Perceptron(max_iter=5, update="batch"),
+    "margin": lambda: rb.Perceptron(max_iter=5, random_state=0, margin="auto", init="sum"),
+    "certified": lambda: rb.Perceptron(certify=True, random_state=0),
+    "passive-aggressive": lambda: rb.PassiveAggressive(max_iter=5, random_state=0),
+    "AROW": lambda: rb.AROW(max_iter=5, random_state=0),
+    "tanh": lambda: rb.NonlinearMSE(solver="online", max_iter=5, random_state=0),
+    "soft margin": lambda: rb.SoftMargin(random_state=0),
+}
+
+
+@pytest.mark.parametrize("k", [2, 4])
+@pytest.mark.parametrize("name", LEARNERS)
+def test_columns_in_any_order_give_the_same_model(name: str, k: int) -> None:
+    X, y = wide(60, 200, k)
+    y = y if name != "certified" else np.arange(X.shape[0]) % 2
+    given = shuffled_columns(X)
+    before = given.data.copy(), given.indices.copy()
+    sorted_columns, any_order = LEARNERS[name]().fit(X, y), LEARNERS[name]().fit(given, y)
+    assert not given.has_sorted_indices
+    np.testing.assert_array_equal(given.data, before[0])
+    np.testing.assert_array_equal(given.indices, before[1])
+    np.testing.assert_allclose(any_order.decision_function(X), sorted_columns.decision_function(X), rtol=1e-6, atol=1e-6)
+    assert any_order.stop_ == sorted_columns.stop_
+    if getattr(any_order, "log_", None) is not None:
+        np.testing.assert_array_equal(any_order.log_.rows, sorted_columns.log_.rows)
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("name", ["perceptron", "passive-aggressive", "AROW"])
+def test_rows_with_columns_in_any_order_are_not_copied(name: str, index: Any) -> None:
+    X, y = wide(20_000, 200, 2)
+    values, columns = (part.reshape(-1, 10)[:, ::-1].ravel() for part in (X.data, X.indices))
+    given = sp.csr_array((values, columns.astype(index), X.indptr), shape=X.shape)
+    given.indices, given.indptr = columns.astype(index), X.indptr.astype(index)
+    LEARNERS[name]().fit(given[::1000], y[::1000])  # compiles the kernels
+    most, most_if_sorted = (most_bytes(lambda rows=rows: LEARNERS[name]().fit(rows, y)) for rows in (given, X))
+    assert most <= most_if_sorted + 0.3 * given.data.nbytes  # the kernels need long row pointers
+    model = LEARNERS[name]().fit(given, y)
+    if name != "AROW":
+        rows = model.log_._record.problem.rows
+        assert np.shares_memory(rows.values, given.data)
+        assert np.shares_memory(rows.indices, given.indices)
+
+
+def test_repeated_columns_are_summed_in_a_copy() -> None:
+    X, y = wide(60, 200, 2)
+    parts = sp.hstack([X * 0.5, X * 0.5], format="csr")
+    repeated = shuffled_columns(sp.csr_array((parts.data, parts.indices % 200, parts.indptr), shape=X.shape))
+    for name in ("perceptron", "passive-aggressive", "AROW", "soft margin"):
+        once, twice = LEARNERS[name]().fit(X, y), LEARNERS[name]().fit(repeated, y)
+        np.testing.assert_array_equal(twice.coef_, once.coef_)
+    assert repeated.nnz == 2 * X.nnz

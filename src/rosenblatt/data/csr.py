@@ -34,7 +34,8 @@ class CSRMatrix:
     """
 
     values: FloatArray
-    indices: IntArray  # column numbers from 0, ascending within a row; int32 unless SciPy provided others
+    # Column numbers from 0, different within a row, and ascending unless `any_order` allows others; int32 or SciPy's type.
+    indices: IntArray
     indptr: IntArray  # int64
     width: int  # number of columns
 
@@ -49,10 +50,10 @@ class CSRMatrix:
         return cls(X[rows, columns], columns.astype(np.int32), row_pointers(np.bincount(rows, minlength=len(X))), X.shape[1])
 
     @classmethod
-    def from_scipy(cls, X: sparse.sparray | sparse.spmatrix) -> CSRMatrix:
-        """Convert a SciPy matrix. The arrays of a CSR matrix without duplicate entries are shared."""
+    def from_scipy(cls, X: sparse.sparray | sparse.spmatrix, *, any_order: bool = False) -> CSRMatrix:
+        """Convert a SciPy matrix, sharing its arrays if columns ascend within rows, or with `any_order` if none is repeated."""
         csr: Any = X.tocsr()
-        if not csr.has_canonical_format:
+        if not (csr.has_canonical_format or (any_order and not _has_repeated_columns(csr))):
             csr = csr.copy()  # the caller's matrix is not changed
             csr.sum_duplicates()
         return cls(csr.data, csr.indices, csr.indptr.astype(np.int64, copy=False), int(csr.shape[1]))
@@ -126,6 +127,16 @@ class CSRMatrix:
                 out[start:stop, h] = np.bincount(rows, part.values * weights[part.indices, h], stop - start)
             start = stop
         return out
+
+
+def _has_repeated_columns(csr: Any) -> bool:
+    if csr.has_sorted_indices:
+        return not csr.has_canonical_format
+    from ..kernels.linear.rows import has_repeated_columns  # Numba takes long to load
+
+    indices, indptr = csr.indices.view(), csr.indptr.astype(np.int64, copy=False).view()
+    indices.flags.writeable = indptr.flags.writeable = False  # the kernel is compiled for one type
+    return bool(has_repeated_columns(indices, indptr, np.zeros(csr.shape[1], np.int64)))
 
 
 def hstack(blocks: Sequence[CSRMatrix], n_rows: int) -> CSRMatrix:

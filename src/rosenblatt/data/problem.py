@@ -128,8 +128,9 @@ def make_problem(
     multiclass: str = "joint",
     weights: Array | None = None,
     x0: float = 1.0,
+    any_order: bool = False,
 ) -> Problem:
-    """A problem from validated rows and class codes 0..k-1; two classes make it binary."""
+    """A problem from validated rows and class codes 0..k-1; two classes make it binary. For `any_order`, see `make_rows`."""
     c = np.zeros(0) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
     visited = np.flatnonzero(c) if c.size and not c.all() else None
     codes = np.ascontiguousarray(codes, dtype=np.int32)
@@ -140,7 +141,7 @@ def make_problem(
         labels = Joint(read_only(codes), read_only(c))
     else:
         labels = Rest(read_only(codes), read_only(np.arange(n_classes, dtype=np.int32)), read_only(c))
-    return Problem(make_rows(X), labels, float(x0), visited)
+    return Problem(make_rows(X, any_order=any_order), labels, float(x0), visited)
 
 
 def _signs(positive: BoolArray) -> IntArray:
@@ -148,10 +149,13 @@ def _signs(positive: BoolArray) -> IntArray:
     return positive.view(np.int8) * np.int8(2) - np.int8(1)
 
 
-def make_rows(X: Matrix | CSRMatrix) -> Rows:
-    """Rows as kernels take them: read-only views of an array, a SciPy CSR matrix or a `CSRMatrix`."""
+def make_rows(X: Matrix | CSRMatrix, *, any_order: bool = False) -> Rows:
+    """Rows as kernels take them: read-only views of an array, a SciPy CSR matrix or a `CSRMatrix`.
+
+    A SciPy matrix is copied if a row has a column twice, and unless `any_order` is set, also if columns do not ascend.
+    """
     if sp.issparse(X):
-        X = CSRMatrix.from_scipy(X)
+        X = CSRMatrix.from_scipy(X, any_order=any_order)
     if isinstance(X, CSRMatrix):
         return CSR(read_only(X.values), read_only(X.indices), read_only(X.indptr), X.width)
     return Dense(read_only(np.require(X, requirements=["C"])))
@@ -289,6 +293,11 @@ def virtual_zeros(shape: tuple[int, ...], dtype: npt.DTypeLike) -> FloatArray:
     """Zeros that take no memory, read-only: the first weights of a run, which its log keeps."""
     zeros: FloatArray = np.broadcast_to(np.zeros((), dtype), shape)
     return zeros
+
+
+def virtual_sums(state: State) -> State:
+    """`zero_sums` without memory for the weights, to start a run with."""
+    return State(virtual_zeros(state.w.shape, np.float64), np.zeros_like(state.bias), *state[2:])
 
 
 def zero_sums(state: State) -> State:

@@ -222,7 +222,8 @@ class AROW(LinearClassifier):
         first = "_gaussian" not in self.__dict__
         known, fixed = (None, False) if first else (self.classes_, self._classes_fixed)
         data = self._prepare(X, y, sample_weight, finite=True, stream=KnownClasses(classes, known, fixed))
-        problem, joint = data.problem(self.multiclass, self._x0), self._is_joint(data.classes)
+        problem = data.problem(self.multiclass, self._x0, self._takes_unsorted_columns)
+        joint = self._is_joint(data.classes)
         weights = self._initial(problem, data.classes) if first else self._gaussian.extended(data.classes, self.classes_, joint)
         if len(weights.counts) != (1 if joint else len(weights.bias)):
             raise ValueError(f"multiclass={self.multiclass!r} cannot change between calls of partial_fit")

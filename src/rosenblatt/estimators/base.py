@@ -61,8 +61,10 @@ class TrainingSet:
     weights: FloatArray | None  # None: every row has weight 1
     fixed: bool  # whether a stream may bring no other class
 
-    def problem(self, multiclass: str, x0: float) -> Problem:
-        return make_problem(self.X, self.codes, len(self.classes), multiclass=multiclass, weights=self.weights, x0=x0)
+    def problem(self, multiclass: str, x0: float, any_order: bool = False) -> Problem:
+        return make_problem(
+            self.X, self.codes, len(self.classes), multiclass=multiclass, weights=self.weights, x0=x0, any_order=any_order
+        )
 
 
 class StopWarning(ConvergenceWarning):
@@ -157,6 +159,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return self._scans_for_each_update or self._keep == "pocket"
 
     @property
+    def _takes_unsorted_columns(self) -> bool:
+        """Whether a fit uses CSR rows whose columns do not ascend as they are; all learners that go row by row do."""
+        return self._iterations_are_passes
+
+    @property
     def _required_margin(self) -> float:
         """The margin, set by a parameter, that all rows must exceed to be separated."""
         return 0.0
@@ -199,7 +206,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            The rows. Arrays in C order and CSR matrices of float32 or float64 are used without a copy.
+            The rows. Arrays in C order and CSR matrices of float32 or float64 are used without a copy. A CSR matrix is
+            copied if a row has a column twice and, except by learners that go row by row, if the columns of a row do not
+            ascend. In another order of the columns, the last bits of sums may differ.
         y : array-like of shape (n_rows,)
             The class label of each row.
         sample_weight : array-like of shape (n_rows,), default=None
@@ -218,7 +227,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         # the first pass stops there. `_learn` checks X if some rows are not visited.
         self._check_parameters()
         data = self._prepare(X, y, sample_weight)
-        problem, classes = data.problem(self._multiclass, self._x0), data.classes
+        problem, classes = data.problem(self._multiclass, self._x0, self._takes_unsorted_columns), data.classes
         check_finite = partial(self._check_finite, data.X)
         del data  # the problem holds the rows that are needed
         return self._learn(problem, classes, check_finite)

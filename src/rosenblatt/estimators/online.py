@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..array_types import Array, FloatArray, Matrix, MatrixLike
-from ..data.problem import Problem, copy_state, heads_of, virtual_zeros, zero_sums
+from ..data.problem import Problem, copy_state, heads_of, virtual_sums, zero_sums
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import State
 from ..online.history import History, Init, history_of_fit, initial_state
@@ -178,9 +178,7 @@ class OnlineClassifier(LinearClassifier):
         # weights many times is added once; but not in cyclic order, which gives the same bits with a log, without one and from
         # a file on disk.
         sum_in_pass = isinstance(problem.rows, Dense) or not keep_log or self.order == "cyclic"
-        sums = None
-        if self.keep == "average" and sum_in_pass:
-            sums = start._replace(w=virtual_zeros(start.w.shape, np.float64), bias=np.zeros_like(start.bias))
+        sums = virtual_sums(start) if self.keep == "average" and sum_in_pass else None
         proofs = self._proofs(problem, classes, start)
         config = self._config(problem, keep_log)
         if proofs is not None:
@@ -252,7 +250,7 @@ class OnlineClassifier(LinearClassifier):
         known, fixed = (None, False) if before is None else (before.classes, self._classes_fixed)
         dtype = FLOATS if before is None else before.state.w.dtype
         data = self._prepare(X, y, sample_weight, dtype=dtype, finite=True, stream=KnownClasses(classes, known, fixed))
-        problem = data.problem(self._multiclass, self._x0)
+        problem = data.problem(self._multiclass, self._x0, self._takes_unsorted_columns)
         if before is None:
             before = self._empty_run(problem, data.classes)
         run = before
@@ -274,8 +272,8 @@ class OnlineClassifier(LinearClassifier):
             raise ValueError("init is an array, which needs all classes: pass classes= in the first call of partial_fit")
         start = initial_state(problem, classes, self._first_weights, bool(self.fit_intercept), None)
         sums = zero_sums(start) if self.keep == "average" else None
-        start = copy_state(start)  # with weights of its own
-        return History(classes, start, isinstance(problem.rows, Dense), 0, np.zeros(len(start.counts), np.int64), sums)
+        durations = np.zeros(len(start.counts), np.int64)
+        return History(classes, copy_state(start), isinstance(problem.rows, Dense), 0, durations, sums)
 
     # --- pieces of a fit -----------------------------------------------------------------------------------------------
 

@@ -204,6 +204,10 @@ class Perceptron(OnlineClassifier):
     def _first_weights(self) -> Init:
         return self.init
 
+    @property
+    def _takes_unsorted_columns(self) -> bool:
+        return not self.certify  # proofs need sorted columns
+
     def _rule(self, problem: Problem) -> PerceptronRule:
         return PerceptronRule(mean_sqnorm(problem) if self.margin == "auto" else float(self.margin))
 

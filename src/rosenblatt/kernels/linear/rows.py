@@ -17,7 +17,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from ...array_types import FloatArray, IntArray
-from ..compile import COMPILED, REORDER, operation
+from ..compile import COMPILED, REORDER, kernel, operation
 
 # --- prefetching: request memory before it is needed -----------------------------------------------------------------------
 
@@ -242,3 +242,14 @@ def _(rows: CSR, i: int) -> Any:
         prefetch_once(rows.values, offset)
     for offset in range(start * rows.indices.itemsize, stop * rows.indices.itemsize, CACHE_LINE):
         prefetch_once(rows.indices, offset)
+
+
+@kernel
+def has_repeated_columns(indices: IntArray, indptr: IntArray, last_rows: IntArray) -> bool:
+    """Whether a row has a column twice. `last_rows` holds zeros, one for each column."""
+    for i in range(indptr.shape[0] - 1):
+        for j in range(indptr[i], indptr[i + 1]):
+            if last_rows[indices[j]] == i + 1:
+                return True
+            last_rows[indices[j]] = i + 1
+    return False
