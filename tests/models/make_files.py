@@ -16,6 +16,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 import rosenblatt as rb
 from rosenblatt.models.files import load_model
@@ -42,6 +44,19 @@ def with_recipe() -> dict[str, rb.Model]:
     return {"recipe": model_of(rb.Perceptron(keep="average", random_state=1).fit(recipe.rows(rows), y), recipe=recipe)}
 
 
+def write_pipeline(X: np.ndarray, y: np.ndarray) -> None:
+    """A Pipeline, in the format that came with it."""
+    path = HERE / f"{rb.__version__}-format-5-pipeline.safetensors"
+    if path.exists():
+        return
+    pipeline = make_pipeline(StandardScaler(), PolynomialFeatures(2), rb.Perceptron(keep="average", random_state=1)).fit(X, y)
+    rb.save(pipeline, path)
+    rows = X[:12]
+    expected = {"rows": rows.tolist(), "scores": pipeline.decision_function(rows).tolist()}
+    expected |= {"labels": pipeline.predict(rows).tolist(), "type": "Pipeline"}
+    path.with_suffix(".json").write_text(json.dumps(expected, indent=1) + "\n")
+
+
 def main() -> None:
     warnings.simplefilter("ignore")
     (X, y), (X2, y2) = training_rows(3), training_rows(2)
@@ -64,6 +79,7 @@ def main() -> None:
         "plain-model": model_of(average, running=False, provenance={"source": "trees.csv", "command": "train trees.csv"}),
     }  # fmt: skip
     models |= with_recipe()
+    write_pipeline(X, y)
     for name, model in models.items():
         path = HERE / f"{rb.__version__}-{name}.safetensors"
         if path.exists():

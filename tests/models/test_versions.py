@@ -16,7 +16,8 @@ from rosenblatt.models.earlier_formats import upgrade
 from rosenblatt.models.files import load_model
 
 pytestmark = pytest.mark.once
-FILES = sorted((Path(__file__).parent / "files").glob("*.safetensors"))
+ALL_FILES = sorted((Path(__file__).parent / "files").glob("*.safetensors"))
+FILES = [path for path in ALL_FILES if "pipeline" not in path.stem]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -32,6 +33,18 @@ def test_a_file_of_an_earlier_version_predicts_what_it_did(path):
     assert type(loaded).__name__ == expected["type"]
     vars(loaded).pop("feature_names_in_", None)  # scikit-learn would warn of rows without names
     assert loaded.predict(X).tolist() == expected["labels"]
+
+
+def test_a_pipeline_of_an_earlier_version_predicts_what_it_did():
+    (path,) = set(ALL_FILES) - set(FILES)
+    expected = json.loads(path.with_suffix(".json").read_text())
+    found = rb.load(path)
+    assert type(found).__name__ == expected["type"]
+    scores = found.decision_function(np.array(expected["rows"]))
+    np.testing.assert_allclose(scores, expected["scores"], rtol=1e-12, atol=1e-12)
+    assert found.predict(np.array(expected["rows"])).tolist() == expected["labels"]
+    with pytest.raises(rb.ModelError, match="a scikit-learn Pipeline, which only Python can use"):
+        load_model(path)
 
 
 def test_this_version_is_among_them():

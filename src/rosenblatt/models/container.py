@@ -1,7 +1,7 @@
 """The container of a model file: arrays and JSON metadata in safetensors, with a SHA-256 over all of it.
 
 The file has the format of the safetensors library: 8 bytes of header length, a JSON header, the arrays. The header's
-`__metadata__` has one key, `rosenblatt`, whose text is JSON again and starts with `{"format":4,"sha256":"...`. The digest is
+`__metadata__` has one key, `rosenblatt`, whose text is JSON again and starts with `{"format":5,"sha256":"...`. The digest is
 the SHA-256 of the whole file with these 64 digits as zeros, so that a change of any byte is detected; safetensors itself
 checks nothing. Size, header and digest are checked before any content is used. docs/model-files.md describes the format.
 
@@ -32,7 +32,7 @@ from .strict_json import MAX_PARTS, NOT_A_MODEL, InvalidContentError, count_part
 if TYPE_CHECKING:
     from safetensors import TensorSpec
 
-FORMAT = 4
+FORMAT = 5
 MAX_FILE_BYTES = 4 << 30
 MAX_HEADER_BYTES = 64 << 20
 # Largest ratio of the memory that loading takes to the size of the file; see docs/model-files.md.

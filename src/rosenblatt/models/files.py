@@ -26,6 +26,7 @@ from .votes import StoredVote, votes_from_parts, votes_to_parts
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+    from sklearn.pipeline import Pipeline
 
     from ..estimators.base import LinearClassifier
 
@@ -46,12 +47,12 @@ _MAY_BE_INFINITE = ("fitted.multipliers_", "fitted.margin_")
 
 @shared_budget()
 def save(
-    model: LinearClassifier | Model,
+    model: LinearClassifier | Pipeline | Model,
     path: str | os.PathLike[str],
     *,
     data: tuple[MatrixLike, npt.ArrayLike] | None = None,
 ) -> None:
-    """Save a fitted estimator or a `Model` to one safetensors file.
+    """Save a fitted estimator, a scikit-learn Pipeline of transformers and an estimator, or a `Model` to one safetensors file.
 
     The file holds numbers and text, no code and no training rows. A loaded estimator predicts the same bits and continues
     with `partial_fit` and `warm_start`; its `log_` is None. The file is written completely or not at all: an existing file is
@@ -59,8 +60,9 @@ def save(
 
     Parameters
     ----------
-    model : LinearClassifier or Model
-        A fitted Rosenblatt estimator, or a model.
+    model : LinearClassifier, sklearn.pipeline.Pipeline or Model
+        A fitted Rosenblatt estimator, a fitted Pipeline of such an estimator and the transformers that docs/model-files.md
+        lists, or a model.
     path : str or path-like
         The file to write.
     data : tuple (X, y), default=None
@@ -69,7 +71,7 @@ def save(
     Raises
     ------
     TypeError
-        If `model` is neither a Rosenblatt estimator nor a `Model`.
+        If `model` is neither a Rosenblatt estimator nor a Pipeline nor a `Model`, or if a step of a Pipeline cannot be stored.
     ValueError
         If the estimator is not fitted, or the model is too large for a file.
     OSError
@@ -93,13 +95,17 @@ def save(
         parts = to_parts(replace(model, provenance={**model.provenance, **provenance_now(), **digest}), "model")
     elif is_estimator(model):
         parts = to_parts(model_of(model, data=data), "estimator")
+    elif type(model).__name__ == "Pipeline" and type(model).__module__ == "sklearn.pipeline":
+        from .pipelines import pipeline_to_parts
+
+        parts = pipeline_to_parts(model, {} if data is None else provenance_of_data(*data), to_parts)
     else:
-        raise TypeError(f"rb.save expects a Rosenblatt estimator or a Model, got {type(model).__name__}")
+        raise TypeError(f"rb.save expects a Rosenblatt estimator, a Pipeline or a Model, got {type(model).__name__}")
     write_atomically(path, pack(*parts))
 
 
-def load(path: str | os.PathLike[str]) -> LinearClassifier | Model:
-    """Load a saved estimator or `Model`.
+def load(path: str | os.PathLike[str]) -> LinearClassifier | Pipeline | Model:
+    """Load a saved estimator, Pipeline or `Model`.
 
     Parameters
     ----------
@@ -108,7 +114,7 @@ def load(path: str | os.PathLike[str]) -> LinearClassifier | Model:
 
     Returns
     -------
-    LinearClassifier or Model
+    LinearClassifier, sklearn.pipeline.Pipeline or Model
         What was saved. Files written by `rosenblatt train` contain a `Model`.
 
     Raises
@@ -128,7 +134,7 @@ def load(path: str | os.PathLike[str]) -> LinearClassifier | Model:
     >>> rb.load(path).predict([[0, 0], [1, 0]]).tolist()
     ['no', 'yes']
     """
-    return read(path, lambda meta, arrays: _as_saved(meta, from_parts(meta, arrays)))
+    return read(path, _as_saved)
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
@@ -136,7 +142,12 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     return read(path, from_parts)
 
 
-def _as_saved(meta: Meta, model: Model) -> LinearClassifier | Model:
+def _as_saved(meta: Meta, arrays: Arrays) -> LinearClassifier | Pipeline | Model:
+    if meta.get("object") == "pipeline":
+        from .pipeline_reader import pipeline_from_parts
+
+        return pipeline_from_parts(meta, arrays, from_parts)
+    model = from_parts(meta, arrays)
     return model if meta["object"] == "model" else estimator_of(model)
 
 
@@ -182,6 +193,7 @@ def to_parts(model: Model, saved_as: Literal["model", "estimator"]) -> Parts:
 
 def from_parts(meta: Meta, arrays: Arrays) -> Model:
     """Check every part of a file and return the model."""
+    require(meta.get("object") != "pipeline", "a scikit-learn Pipeline, which only Python can use: load it with rb.load")
     require(set(meta) == _KEYS, "the metadata have missing or unknown keys")
     require(meta["object"] in ("estimator", "model") and meta["kind"] in ESTIMATORS, "unknown kind of model")
     groups = _group_arrays(arrays)

@@ -26,7 +26,7 @@ MAX_NESTING = 20
 MAX_PRODUCTS_PER_CHAR = 10_000
 # Text labels take as much memory as the longest of them: up to this many bytes, and this multiple of the file.
 MAX_LABEL_BYTES, MAX_LABEL_GROWTH = 1 << 20, 16
-_TEXT_DTYPE = re.compile(r"[US][1-9][0-9]{0,7}")
+TEXT_DTYPE = re.compile(r"[US][1-9][0-9]{0,7}")
 _INT_LIMIT = 1 << 63
 _NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _MALFORMED = "a parameter is not encoded as docs/model-files.md describes"
@@ -145,7 +145,7 @@ def encode_classes(classes: Array) -> Parts:
 def check_label_width(meta: Meta, file_bytes: int) -> None:
     """Raise unless text labels take about as much memory as their file, whose arrays have `file_bytes`."""
     dtype, text = meta.get("dtype"), meta.get("text")
-    if not isinstance(dtype, str) or not isinstance(text, list) or not _TEXT_DTYPE.fullmatch(dtype):
+    if not isinstance(dtype, str) or not isinstance(text, list) or not TEXT_DTYPE.fullmatch(dtype):
         return  # object labels, or refused by `decode_classes`
     taken = len(text) * int(dtype[1:]) * (4 if dtype[0] == "U" else 1)
     stored = file_bytes + sum(len(label) for label in text if isinstance(label, str))
@@ -170,7 +170,7 @@ def _text_classes(meta: Meta) -> Array:
     require(isinstance(text, list) and all(isinstance(label, str) for label in text), "a class label is not text")
     if dtype == "O":
         return np.array(text, object)
-    require(_TEXT_DTYPE.fullmatch(dtype), "the class labels have an unknown type")
+    require(TEXT_DTYPE.fullmatch(dtype), "the class labels have an unknown type")
     fits = max(map(len, text), default=0) <= int(dtype[1:])
     require(fits, f"the class labels do not match their type {dtype}")
     return np.array([label.encode("latin-1") for label in text] if dtype[0] == "S" else text, dtype)
