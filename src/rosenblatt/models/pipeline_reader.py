@@ -1,7 +1,7 @@
 """The Pipeline of a model file, rebuilt step by step; `pipelines.py` writes it.
 
-Classes, parameters and attributes are checked by the table in `transformers.py`. A step takes as many features as the one before
-it makes.
+Classes, parameters and attributes are checked by the table in `transformers.py`. A step takes as many features as the one
+before it makes.
 """
 
 from __future__ import annotations

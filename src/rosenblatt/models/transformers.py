@@ -313,7 +313,7 @@ def features_made(step: Any, width: int | None) -> int | None:
         made = [features_made(one, width) for _, one in step.transformer_list]
         return None if None in made else sum(each or 0 for each in made)
     if kind == "ColumnTransformer":
-        return max(part.stop for part in step.output_indices_.values())
+        return max(int(part.stop) for part in step.output_indices_.values())
     if kind == "SimpleImputer" and step.statistics_.dtype.kind == "f" and not step.keep_empty_features:
         return int(len(step.statistics_) - np.isnan(step.statistics_).sum())
     if kind == "OneHotEncoder":
