@@ -52,3 +52,11 @@ def test_features_without_names_are_counted_from_0_and_those_of_svmlight_files_a
     data.write_text("1 1:1\n-1 1:-1\n" * 5)
     rosenblatt("train", data, "--holdout", 0, "-o", target)
     assert [each["feature"] for each in rosenblatt("show", target, "--json").json["heaviest"]] == ["1"]
+
+
+def test_one_class_and_huge_weights_are_shown(tmp_path):
+    target = tmp_path / "m.safetensors"
+    rb.save(rb.Perceptron().partial_fit([[1.0]], ["a"]), target)
+    assert "1 class: a" in rosenblatt("show", target).out
+    rb.save(rb.Model("Perceptron", {}, np.array([0, 1]), np.array([[1e308, -1e300]]), np.zeros(1)), target)
+    assert rosenblatt("show", target).code == 0

@@ -55,7 +55,7 @@ def heaviest(model: Model, count: int) -> list[dict[str, Any]]:
     import numpy as np
 
     names, classes, found = model.feature_names or range(model.n_features), model.classes.tolist(), []
-    heads = [classes[1]] if len(model.coef) == 1 else classes
+    heads = classes[-1:] if len(model.coef) == 1 else classes  # a stream may have one class so far
     if model.pairs:  # one plane per pair; a positive score favors the second class
         heads = [f"{other} (not {one})" for one, other in itertools.combinations(classes, 2)]
     for head, weights in zip(heads, model.coef, strict=True):
@@ -135,7 +135,7 @@ def _weights_table(heavy: list[dict[str, Any]]) -> Table:
     table.columns[2].justify = "right"
     largest = max(abs(each["weight"]) for each in heavy)
     for each in heavy:
-        size, positive = round(BAR_COLUMNS * abs(each["weight"]) / largest), each["weight"] > 0
+        size, positive = round(BAR_COLUMNS * (abs(each["weight"]) / largest)), each["weight"] > 0
         table.add_row(
             Text(str(each["class"])), Text(each["feature"]), f"{'+' if each['weight'] >= 0 else ''}{short(each['weight'], 4)}",
             Text(("+" if positive else "-") * max(1, size), style="green" if positive else "red"),

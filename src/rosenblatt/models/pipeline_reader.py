@@ -180,6 +180,9 @@ class _Reader:
         # scikit-learn derives the other columns; the file lists all, so that their number is not larger than the file.
         complete = len({at for places in indices.values() for at in places}) == width
         require(complete, f"step {path!r}: its columns are invalid")
+        names = list(getattr(made, "feature_names_in_", ()))
+        chosen = all(_places_of(columns, names, width) == indices[key] for key, _, columns in each)
+        require(chosen, f"step {path!r}: its columns are invalid")
         made._columns = [one[2] for one in each]
         made._transformer_to_input_indices = {key: places for key, places in indices.items() if key != "remainder"}
         made._validate_remainder(None)
@@ -226,11 +229,27 @@ def _are_columns(columns: Any) -> bool:
     if isinstance(columns, np.ndarray):
         return columns.ndim == 1 and columns.dtype.kind in "ibOU"
     if type(columns) is list:
-        return all(type(each) in (int, str, bool) for each in columns)
+        return {type(each) for each in columns} in (set(), {int}, {str}, {bool})
     return type(columns) in (int, str, slice)
+
+
+def _places_of(columns: Any, names: list[str], width: int) -> list[int]:
+    """The positions of the columns that are selected by name, position, mask or slice, as scikit-learn selects them."""
+    if isinstance(columns, slice):
+        start, stop = columns.start, columns.stop
+        start = names.index(start) if isinstance(start, str) else start
+        stop = names.index(stop) + 1 if isinstance(stop, str) else stop  # a name is included, a position is not
+        return list(range(width)[slice(start, stop, columns.step)])
+    listed = columns.tolist() if isinstance(columns, np.ndarray) else columns if isinstance(columns, list) else [columns]
+    if listed and all(type(each) is bool for each in listed):
+        require(len(listed) == width, "a mask of columns has the wrong length")
+        return [at for at, each in enumerate(listed) if each]
+    places = {name: at for at, name in enumerate(names)}
+    return [places[each] if isinstance(each, str) else range(width)[each] for each in listed]
 
 
 def _same_columns(one: Any, other: Any) -> bool:
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return isinstance(one, np.ndarray) and isinstance(other, np.ndarray) and np.array_equal(one, other)
+        arrays = isinstance(one, np.ndarray) and isinstance(other, np.ndarray)
+        return arrays and one.dtype == other.dtype and np.array_equal(one, other)
     return type(one) is type(other) and bool(one == other)
