@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 
 from small_page import FILES
 
+from rosenblatt.studio.answers import answer
 from rosenblatt.studio.server import Limits, Server, listening
+from rosenblatt.studio.workers import Handle
 
 PAGE = {"mode": "server", "table": {"names": ["</script>"]}}
 REQUEST = {"points": [[0, 0], [1, 0], [0, 1], [1, 1]], "labels": [0, 1, 1, 1], "algorithm": "perceptron", "knobs": {}}
@@ -73,10 +75,12 @@ def is_refused(port: int) -> bool:
 
 
 @contextlib.contextmanager
-def studio(files: Mapping[str, bytes] = FILES, page: Mapping[str, Any] = PAGE, **limits: Any) -> Iterator[Studio]:
+def studio(
+    files: Mapping[str, bytes] = FILES, page: Mapping[str, Any] = PAGE, handle: Handle = answer, **limits: Any
+) -> Iterator[Studio]:
     faults: list[str] = []
     with listening(port=0) as sockets:
-        server = Server(files, page, sockets, limits=Limits(**limits), warn=faults.append)
+        server = Server(files, page, sockets, limits=Limits(**limits), warn=faults.append, handle=handle)
         there = threading.Event()
 
         def run() -> None:

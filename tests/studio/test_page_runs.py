@@ -16,6 +16,7 @@ import rosenblatt as rb
 from rosenblatt.studio.menu import menu
 from rosenblatt.studio.presets import PRESETS
 from rosenblatt.studio.recording import run
+from rosenblatt.studio.workers import STOPPED
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:the rows were not separated")]
 LOGGED = [algorithm["name"] for algorithm in menu() if algorithm["logged"]]
@@ -166,3 +167,35 @@ def test_a_drag_sends_requests_and_the_last_answer_counts(visit: Callable[..., V
     request, made = max(tab.answers(), key=lambda each: each[0]["points"][3][0])
     assert request["points"][3] == tab.state["data"]["points"][3]
     assert f"of {made['updates']}" in tab.now
+
+
+def test_a_run_that_was_stopped_is_reported_in_one_sentence(visit: Callable[..., Visit]) -> None:
+    tab = visit({"data": {"preset": "nearly"}})
+    before, sentence = tab.now, STOPPED.format(20)
+    tab.page.route("**/api/run", lambda route: route.fulfill(status=503, json={"error": sentence}))
+    tab.choose("#degree", "5")
+    assert tab.trouble == sentence
+    tab.page.unroute_all()
+    tab.page.get_by_role("button", name="Back to the last run").click()
+    assert (tab.rest().trouble, tab.now) == ("", before)
+    tab.page.route("**/api/proof", lambda route: route.fulfill(status=503, json={"error": sentence}))
+    tab.choose("#degree", "2")
+    assert tab.text("#verdict") == sentence  # and not that it is being proved
+    tab.faults.clear()  # the browser reports a 503
+
+
+def test_a_long_run_that_a_change_made_obsolete_is_stopped(visit: Callable[..., Visit]) -> None:
+    tab = visit({"data": {"preset": "nearly"}})
+    hanging: list[Any] = []
+    tab.page.route("**/api/run", lambda route: route.continue_() if hanging else hanging.append(route))
+    tab.page.locator("#degree").select_option("5")
+    tab.soon(lambda: len(hanging), 1)
+    tab.page.locator("#degree").select_option("2")
+    assert tab.rest().trouble == ""
+    runs = [request for request in tab.requests if request.url.endswith("/api/run")]
+    assert [(request.post_data_json["degree"], request.failure) for request in runs[-2:]] == [
+        (5, "net::ERR_ABORTED"),
+        (2, None),
+    ]
+    assert "Update" in tab.now
+    tab.faults.clear()

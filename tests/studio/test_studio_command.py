@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import re
 import signal
 import socket
@@ -174,7 +175,7 @@ def test_it_prints_its_address_answers_and_ends_cleanly(process: Any, which: sig
     assert len(page["recordings"]) == 1
     body = json.dumps(page["recordings"][0]["request"]).encode()
     request = urllib.request.Request(f"{url}api/run", body, {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=20) as answer:
+    with urllib.request.urlopen(request, timeout=60) as answer:  # the workers are still being loaded
         assert json.load(answer)["updates"] == page["recordings"][0]["run"]["updates"]
     process.send_signal(which)
     assert process.wait(20) == 0
@@ -182,14 +183,12 @@ def test_it_prints_its_address_answers_and_ends_cleanly(process: Any, which: sig
     assert "Traceback" not in process.stderr.read()
 
 
+NOTICE = "loading compiled code; this takes longer the first time ...\n"
 ENDLESS = """
-import sys, threading
-from rosenblatt.studio import answers
-def endless(request):
-    sys.stderr.write("computing\\n")
-    sys.stderr.flush()
-    threading.Event().wait()
-answers.HANDLERS["/api/run"] = endless
+import functools
+import slow_answers
+from rosenblatt.studio import server
+server.Server = functools.partial(server.Server, handle=slow_answers.answer)
 from rosenblatt.cli import main
 main(["studio", "--no-browser", "--port", "0"])
 """
@@ -198,9 +197,10 @@ main(["studio", "--no-browser", "--port", "0"])
 @needs_page
 @pytest.mark.slow
 @pytest.mark.parametrize("times", [pytest.param(1, marks=pytest.mark.thorough), 2])
-def test_it_ends_soon_and_without_a_word_while_a_run_computes(times: int) -> None:
+def test_it_ends_soon_and_without_a_word_while_a_run_computes(times: int, tmp_path: Path) -> None:
+    paths = {"PYTHONPATH": str(Path(__file__).parent)}
     with subprocess.Popen(
-        [sys.executable, "-c", ENDLESS], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", ENDLESS], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | paths
     ) as process:
         try:
             assert process.stdout is not None
@@ -208,9 +208,9 @@ def test_it_ends_soon_and_without_a_word_while_a_run_computes(times: int) -> Non
             port = int(process.stdout.readline().rstrip("/\n").rpartition(":")[2])
             with socket.create_connection(("127.0.0.1", port), 20) as client:
                 head = f"POST /api/run HTTP/1.1\r\nHost: localhost:{port}\r\nContent-Type: application/json\r\n"
-                client.sendall(f"{head}Content-Length: 2\r\n\r\n{{}}".encode())
-                while (line := process.stderr.readline()) != "computing\n":
-                    assert line  # it may report that it loads compiled code
+                body = json.dumps({"number": 1, "folder": str(tmp_path)})
+                client.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
+                soon((tmp_path / "begun-1").exists)
                 start = time.monotonic()
                 process.send_signal(signal.SIGINT)
                 if times == 2:
@@ -218,6 +218,7 @@ def test_it_ends_soon_and_without_a_word_while_a_run_computes(times: int) -> Non
                     process.send_signal(signal.SIGINT)
                 assert process.wait(30) == (0 if times == 1 else -signal.SIGINT)
             assert in_time(time.monotonic() - start, 20)  # the run never ends
-            assert process.stderr.read() == ""
+            # Its end is that of the last worker. It may have reported that it loads compiled code.
+            assert process.stderr.read() in ("", NOTICE)
         finally:
             process.kill()

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import multiprocessing
+import os
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+import slow_answers
 from studio_serving import Studio, all_of, is_refused, studio
 
 from effort import in_time, soon
-from rosenblatt.serving.http import _LimitedProtocol
 from rosenblatt.studio import answers
+from rosenblatt.studio.workers import Budget, serve
 
 
 def test_silent_and_slow_studio_clients_are_cut_off(there: Studio) -> None:
@@ -39,100 +44,175 @@ def test_a_body_that_drips_is_cut_off(there: Studio) -> None:
         assert response.startswith(b"HTTP/1.1 408 ")
 
 
+class Slow:
+    """Runs that begin, and wait until they are let go."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def request(self, number: int, n_points: int = 50, **more: Any) -> dict[str, Any]:
+        return {"number": number, "folder": str(self.folder), "points": [[0, 0]] * n_points, **more}
+
+    def begun(self) -> list[int]:
+        return sorted(int(path.name.partition("-")[2]) for path in self.folder.glob("begun-*"))
+
+    def process(self, number: int) -> int:
+        path = self.folder / f"begun-{number}"
+        soon(lambda: path.exists() and path.read_text() != "")
+        return int(path.read_text())
+
+    def go(self) -> None:
+        (self.folder / "go").touch()
+
+
 @pytest.fixture
-def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Runs that wait until they are let go."""
-    begun, go = threading.Semaphore(0), threading.Event()
-    calls: list[Any] = []
-
-    def wait(request: dict[str, Any]) -> dict[str, Any]:
-        calls.append(request["number"])
-        begun.release()
-        assert go.wait(20)
-        return {"number": request["number"]}
-
-    monkeypatch.setitem(answers.HANDLERS, "/api/run", wait)
-    yield begun, go, calls
-    go.set()
+def slow(tmp_path: Path) -> Iterator[Slow]:
+    yield Slow(tmp_path)
+    (tmp_path / "go").touch()
 
 
-def test_two_runs_at_a_time_a_few_wait_and_more_are_refused(slow: Any) -> None:
-    begun, go, calls = slow
-    with studio(workers=2, queue=2) as there:
-        found: list[Any] = []
-        clients = [threading.Thread(target=lambda n=n: found.append(there.post("/api/run", {"number": n}))) for n in range(4)]
-        for thread in clients:
-            thread.start()
-        assert all(begun.acquire(timeout=10) for _ in range(2))
-        soon(lambda: there.server.app.pool.n_pending == 4)
-        refused = there.post("/api/run", {"number": 9})
+def in_threads(calls: list[Callable[[], Any]]) -> tuple[list[threading.Thread], list[Any]]:
+    found: list[Any] = []
+    threads = [threading.Thread(target=lambda call=call: found.append(call())) for call in calls]
+    for thread in threads:
+        thread.start()
+    return threads, found
+
+
+def has_ended(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def send_and_leave(there: Studio, body: bytes) -> socket.socket:
+    head = f"POST /api/run HTTP/1.1\r\nHost: localhost:{there.port}\r\nContent-Type: application/json\r\n"
+    leaving = socket.create_connection(("127.0.0.1", there.port), 10)
+    leaving.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    leaving.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+    return leaving
+
+
+def test_some_runs_at_a_time_a_few_wait_and_more_are_refused(slow: Slow) -> None:
+    with studio(handle=slow_answers.answer, budget=Budget(workers=2, short_workers=1, queue=1)) as there:
+        calls = [lambda n=n: there.post("/api/run", slow.request(n)) for n in range(4)]
+        clients, found = in_threads(calls)
+        soon(lambda: len(slow.begun()) == 2 and there.server.app.pool.n_pending == 4)
+        refused = there.post("/api/run", slow.request(9))
         assert (refused.status, refused.headers["retry-after"]) == (503, "1")
         assert there.call("GET", "/").status == 200  # the page is served all the while
-        assert len(calls) == 2
-        go.set()
+        assert len(slow.begun()) == 2
+        slow.go()
         for thread in clients:
-            thread.join(10)
-        assert sorted(each.body["number"] for each in found if each.status == 200) == [0, 1, 2, 3]
+            thread.join(20)
+        assert sorted(each.body["number"] for each in found) == [0, 1, 2, 3]
 
 
-def test_a_request_whose_client_left_is_not_computed(slow: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun, go, calls = slow
-    left = threading.Event()
-
-    def report(protocol: _LimitedProtocol, error: Any, connection_lost: Any = _LimitedProtocol.connection_lost) -> None:
-        connection_lost(protocol, error)
-        left.set()
-
-    monkeypatch.setattr(_LimitedProtocol, "connection_lost", report)
-    with studio(workers=1, queue=4) as there:
-        first = threading.Thread(target=there.post, args=("/api/run", {"number": 0}))
-        first.start()
-        assert begun.acquire(timeout=10)
-        body = b'{"number": 1}'
-        head = f"POST /api/run HTTP/1.1\r\nHost: localhost:{there.port}\r\nContent-Type: application/json\r\n"
-        with socket.create_connection(("127.0.0.1", there.port), 10) as leaving:
-            leaving.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
-            soon(lambda: there.server.app.pool.n_pending == 2)
-            leaving.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
-        assert left.wait(30)
-        go.set()
-        first.join(10)
-        assert there.post("/api/run", {"number": 2}).body == {"number": 2}
-        assert calls == [0, 2]
+def test_a_short_run_does_not_wait_for_long_ones(slow: Slow) -> None:
+    with studio(handle=slow_answers.answer, budget=Budget(workers=1, short_workers=1)) as there:
+        clients, found = in_threads([lambda n=n: there.post("/api/run", slow.request(n)) for n in range(3)])
+        soon(slow.begun)
+        short, answers = in_threads([lambda: there.post("/api/run", slow.request(7, n_points=3))])
+        slow.process(7)  # it has begun, while only one of the others has
+        assert len(slow.begun()) == 2
+        slow.go()
+        for thread in clients + short:
+            thread.join(20)
+        assert (answers[0].body["number"], len(found)) == (7, 3)
 
 
-def test_a_run_that_takes_too_long_is_given_up_and_keeps_its_place_until_it_ends(slow: Any) -> None:
-    _, go, _ = slow
-    with studio(workers=1, queue=1, handle_seconds=0.3) as there:
-        for number in range(2):
-            status, answer, _ = there.post("/api/run", {"number": number})
-            assert (status, answer["error"]) == (503, "the run took longer than 0.3 seconds")
-        go.set()
-        soon(lambda: there.post("/api/run", {"number": 3}).status == 200)
+def test_a_run_that_takes_too_long_is_stopped_and_the_next_is_answered(slow: Slow) -> None:
+    with studio(handle=slow_answers.answer, budget=Budget(workers=1, run_seconds=0.5)) as there:
+        status, answer, _ = there.post("/api/run", slow.request(0))
+        assert status == 503
+        assert answer["error"].startswith("This run was stopped after 0.5 seconds, the time limit. Use fewer points")
+        soon(lambda: has_ended(slow.process(0)))
+        slow.go()
+        assert there.post("/api/run", slow.request(1)).body == {"number": 1}
+
+
+def test_a_run_is_stopped_when_its_client_leaves(slow: Slow) -> None:
+    """While it is computed, and while it waits."""
+    with studio(handle=slow_answers.answer, budget=Budget(workers=1, short_workers=1)) as there:
+        computed = send_and_leave(there, json.dumps(slow.request(0)).encode())
+        process = slow.process(0)
+        waiting = send_and_leave(there, json.dumps(slow.request(1)).encode())
+        soon(lambda: there.server.app.pool.n_pending == 2)
+        waiting.close()
+        soon(lambda: there.server.app.pool.n_pending == 1)
+        computed.close()
+        soon(lambda: there.server.app.pool.n_pending == 0)
+        soon(lambda: has_ended(process))
+        slow.go()
+        assert there.post("/api/run", slow.request(2)).body == {"number": 2}
+        assert slow.begun() == [0, 2]
+
+
+def test_a_client_that_closes_its_sending_side_still_gets_its_answer(slow: Slow) -> None:
+    with studio(handle=slow_answers.answer) as there:
+        client = send_and_leave(there, json.dumps(slow.request(0)).encode())
+        slow.process(0)
+        client.shutdown(socket.SHUT_WR)
+        slow.go()
+        with client:
+            assert b'{"number": 0}' in all_of(client)
+
+
+def test_a_worker_that_dies_is_reported_and_replaced(slow: Slow) -> None:
+    slow.go()
+    with studio(handle=slow_answers.answer) as there:
+        status, answer, _ = there.post("/api/run", slow.request(0, dies=True))
+        assert (status, answer["error"].partition(",")[0]) == (503, "The process that computed this run ended unexpectedly")
+        assert there.post("/api/run", slow.request(1)).body == {"number": 1}
+
+
+def test_a_server_that_ends_leaves_no_worker(slow: Slow) -> None:
+    with studio(handle=slow_answers.answer, stop_seconds=0.2) as there:
+        clients, _ = in_threads([lambda: there.post("/api/run", slow.request(0))])
+        process = slow.process(0)
+    soon(lambda: has_ended(process))
+    for thread in clients:
+        thread.join(20)
+
+
+def test_a_worker_answers_until_the_connection_is_closed(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow.go()
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    ours, theirs = multiprocessing.Pipe()
+    working = threading.Thread(target=serve, args=(theirs, slow_answers.answer))
+    working.start()
+    for number in range(2):
+        ours.send(("/api/run", json.dumps(slow.request(number)).encode()))
+        assert json.loads(ours.recv().body) == {"number": number}
+    ours.close()
+    working.join(10)
+    assert not working.is_alive()
 
 
 def test_an_internal_error_is_answered_and_logged(monkeypatch: pytest.MonkeyPatch) -> None:
+    with studio(handle=slow_answers.broken) as there:
+        assert there.post("/api/run", {})[:2] == (500, {"error": "internal error"})
+        assert there.faults == ["Traceback of a worker"]
+        assert there.call("GET", "/").status == 200
     monkeypatch.setitem(answers.HANDLERS, "/api/run", lambda request: {"x": request["none"]})
     monkeypatch.setitem(answers.HANDLERS, "/api/proof", lambda request: {"x": float("nan")})
-    with studio() as there:
-        assert there.post("/api/run", {})[:2] == (500, {"error": "internal error: KeyError: 'none'"})
-        assert there.post("/api/proof", {}).status == 500
-        assert len(there.faults) == 2
-        assert there.faults[0].startswith("Traceback")
-        assert there.call("GET", "/").status == 200
+    status, body, traceback = answers.answer("/api/run", b"{}")
+    assert (status, json.loads(body)) == (500, {"error": "internal error: KeyError: 'none'"})
+    assert traceback.startswith("Traceback")
+    assert answers.answer("/api/proof", b"{}").status == 500
 
 
-def test_a_stop_finishes_what_was_begun(slow: Any) -> None:
-    begun, go, _ = slow
-    with studio() as there:
-        found: list[Any] = []
-        clients = threading.Thread(target=lambda: found.append(there.post("/api/run", {"number": 1})))
-        clients.start()
-        assert begun.acquire(timeout=10)
+def test_a_stop_finishes_what_was_begun(slow: Slow) -> None:
+    with studio(handle=slow_answers.answer) as there:
+        clients, found = in_threads([lambda: there.post("/api/run", slow.request(1))])
+        slow.process(1)
         there.server.stop()
         soon(lambda: is_refused(there.port))
-        go.set()
-        clients.join(10)
+        slow.go()
+        for thread in clients:
+            thread.join(10)
         assert found[0].body == {"number": 1}
 
 

@@ -63,8 +63,10 @@ def run(data: str | None, options: Options, given: dict[str, Any]) -> None:
     if not (find_spec("starlette") and find_spec("uvicorn")):
         raise Failure("the studio needs starlette and uvicorn: pip install 'rosenblatt[serve]' (not needed for --export)")
     from ..studio.server import listening, url_of
+    from ..studio.workers import prepare
 
     with listening(given["host"], given["port"]) as sockets:  # first, since the port may be in use
+        prepare()
         with _notice_if_slow("loading compiled code; this takes longer the first time ..."):
             from ..studio.html_export import page_files
             from ..studio.page_data import open_page

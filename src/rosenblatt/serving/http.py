@@ -218,10 +218,8 @@ class Bodies:
         request.state.size = len(body)  # marks the body as read to its end
         return bytes(body)
 
-    async def refuse(
-        self, request: Request, error: HTTPException, max_bytes: int, content: dict[str, Any] | None = None
-    ) -> Response:
-        """Return the response to a wrong request: `content`, or the error alone.
+    async def refuse(self, request: Request, error: HTTPException, max_bytes: int) -> Response:
+        """Return the response to a wrong request.
 
         A client that is still sending reads the response only when it has finished, so up to `max_bytes` bytes are read for
         a short time. The connection is then closed, since the rest of the body may be endless.
@@ -235,7 +233,7 @@ class Bodies:
                 async with asyncio.timeout(0 if error.status_code == 408 else LINGER_S):
                     while left > 0 and (chunk := await self._next_chunk(request)):
                         left -= len(chunk)
-        return JSONResponse(content or {"error": error.detail}, error.status_code, headers)
+        return JSONResponse({"error": error.detail}, error.status_code, headers)
 
     async def _next_chunk(self, request: Request) -> bytes:
         """Return the next bytes of the body, empty at its end."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import traceback
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 from urllib.parse import parse_qs
 
 from ..reporting.text import plural
@@ -18,14 +19,23 @@ TABLE_PATH = "/api/table"
 MAX_INTEGER_DIGITS = 400  # longer integers are larger than any float
 
 
-def answer(path: str, body: bytes) -> bytes:
-    """Answer a JSON request with JSON; raise `RequestError` if the request is not valid."""
-    return encode_json(HANDLERS[path](decode_json(body)))
+class Outcome(NamedTuple):
+    """Status and body of a response over HTTP, and the traceback of an internal error."""
+
+    status: int
+    body: bytes
+    traceback: str = ""
 
 
-def answer_table(name: str, body: bytes, label: str | None = None) -> bytes:
-    """Return the table in a file as JSON."""
-    return encode_json(table_of_bytes(name, body, label))
+def answer(path: str, body: bytes, name: str = "", label: str | None = None) -> Outcome:
+    """Answer a JSON request, or a file with the table in it; `name` and `label` are the file's."""
+    try:
+        found = table_of_bytes(name, body, label) if path == TABLE_PATH else HANDLERS[path](decode_json(body))
+        return Outcome(200, encode_json(found))
+    except RequestError as error:
+        return Outcome(400, encode_json(error_json(error)))
+    except Exception as error:
+        return Outcome(500, encode_json({"error": internal_error(error)}), "".join(traceback.format_exception(error)).rstrip())
 
 
 def answer_message(message: Any, buffers: Sequence[Any] = ()) -> dict[str, Any]:

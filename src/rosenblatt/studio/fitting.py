@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
-from concurrent.futures import Future
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -70,59 +67,23 @@ class Fit:
 # --- Fitting once per request
 
 _cache: OrderedDict[tuple[Any, ...], Fit] = OrderedDict()
-_running: dict[tuple[Any, ...], Future[Fit]] = {}
-_lock = Lock()  # guards both; not held while fitting
 
 
 def fit_request(request: RunRequest) -> Fit:
-    """Return the fit of a request from the cache, from a fit that is already running, or from a new one."""
+    """Return the fit of a request, from the cache if it is there."""
     key = request.key
-    with _lock:
-        if key in _cache:
-            _cache.move_to_end(key)
-            return _cache[key]
-        is_new = key not in _running
-        fit = _running.setdefault(key, Future())
-    if is_new:
-        try:
-            fit.set_result(_fit_within_limits(request))
-        except BaseException as error:
-            fit.set_exception(error)
-        with _lock:
-            del _running[key]
-            if fit.exception() is None:
-                _cache[key] = fit.result()
-            while len(_cache) > CACHED_FITS:
-                _cache.popitem(last=False)
-    return fit.result()
-
-
-class _IgnoreConvergenceWarnings:
-    """Reference-counted, process-wide suppression of ConvergenceWarning."""
-
-    def __init__(self) -> None:
-        self._lock, self._users, self._suppression = Lock(), 0, ExitStack()
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if not self._users:
-                self._suppression.enter_context(warnings.catch_warnings())
-                warnings.simplefilter("ignore", ConvergenceWarning)
-            self._users += 1
-
-    def __exit__(self, *error: object) -> None:
-        with self._lock:
-            self._users -= 1
-            if not self._users:
-                self._suppression.close()
-
-
-_ignore_convergence_warnings = _IgnoreConvergenceWarnings()
+    if key not in _cache:
+        _cache[key] = _fit_within_limits(request)
+    _cache.move_to_end(key)
+    while len(_cache) > CACHED_FITS:
+        _cache.popitem(last=False)
+    return _cache[key]
 
 
 def fit_quietly(model: LinearClassifier, X: MatrixLike, y: npt.ArrayLike, weights: FloatArray | None = None) -> Any:
     """Fit without convergence warnings, since `stop_` reports them; raise other errors as `RequestError`."""
-    with _ignore_convergence_warnings:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
         try:
             return model.fit(X, y) if weights is None else model.fit(X, y, sample_weight=weights)
         except NotSeparable:

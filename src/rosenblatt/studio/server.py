@@ -1,4 +1,4 @@
-"""The server of the studio: an ASGI application on starlette that computes runs in a few threads.
+"""The server of the studio: an ASGI application on starlette that has runs computed by a few processes.
 
 GET  /, /style.css, /main.js, ...    the page; its data is in /, and in /api/page
 POST /api/run, /api/proof            JSON -> JSON: a recorded run; a proof about its points
@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-import threading
 import traceback
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from posixpath import splitext
@@ -25,12 +24,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ..reporting.text import short
 from ..serving.http import Bodies, Web, is_local
 from ..serving.sockets import ServeError, is_loopback, listen, run_until_signal
-from .answers import HANDLERS, TABLE_PATH, answer, answer_table, encode_json, error_json, internal_error
+from .answers import HANDLERS, TABLE_PATH, Outcome, answer, encode_json, internal_error
 from .html_export import INDEX, TYPES, with_data
-from .run_request import RequestError
+from .workers import Budget, Handle, WorkerPool
 
 HOST, PORT = "127.0.0.1", 8531
 N_PORTS_TRIED = 20  # ports tried from PORT on, before any free port is used
@@ -54,11 +52,9 @@ class Limits(NamedTuple):
     table_bytes: int = 8 * 2**20
     header_bytes: int = 16 * 1024
     connections: int = 64
-    workers: int = 2  # runs computed at a time
-    queue: int = 16  # runs that wait
+    budget: Budget = Budget()  # of runs
     idle_seconds: float = 10.0  # time to wait for the first byte of a client, and between its packets
     read_seconds: float = 30.0  # time to receive a request
-    handle_seconds: float = 60.0  # time to compute the answer
     stop_seconds: float = 2.0  # time to finish running requests at shutdown
 
 
@@ -66,17 +62,27 @@ class Limits(NamedTuple):
 
 
 class App:
-    """The application. `port` must appear in Host and Origin; `warn` is called with tracebacks of internal errors."""
+    """The application.
+
+    `port` must appear in Host and Origin, `warn` is called with tracebacks of internal errors, and `handle` computes answers in
+    other processes.
+    """
 
     def __init__(
-        self, files: Mapping[str, bytes], page: Mapping[str, Any], port: int, limits: Limits, warn: Callable[[str], object]
+        self,
+        files: Mapping[str, bytes],
+        page: Mapping[str, Any],
+        port: int,
+        limits: Limits,
+        warn: Callable[[str], object],
+        handle: Handle = answer,
     ) -> None:
         self._files = {name: (content, TYPES[splitext(name)[1]]) for name, content in files.items()}
         self._files[INDEX] = (with_data(_with_preload_hints(files), page).encode(), TYPES[".html"])
         self._page = encode_json(dict(page))
         self._port, self._limits, self._warn = port, limits, warn
         self._bodies = Bodies("request", limits.idle_seconds, limits.read_seconds)
-        self.pool = WorkerPool(limits.workers, limits.queue, limits.handle_seconds)
+        self.pool = WorkerPool(limits.budget, handle)
 
     def application(self) -> Starlette:
         routes = [
@@ -99,8 +105,6 @@ class App:
                 response = await handler(request)
             except HTTPException as error:
                 response = await self._refused(request, error)
-            except RequestError as error:
-                response = await self._refused(request, HTTPException(400, str(error)), error_json(error))
             except ClientDisconnect:
                 response = Response(status_code=400)
             except Exception as error:
@@ -137,14 +141,21 @@ class App:
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
             raise HTTPException(415, f"Content-Type must be {JSON}")
         body = await self._bodies.read(request, self._limits.request_bytes)
-        return Response(await self.pool.run(request, answer, request.url.path, body), media_type=JSON)
+        n_points = body.count(b"[") - 2  # one list for each point, and those around points and labels
+        return self._response(await self.pool.run(request, request.url.path, body, n_points=n_points))
 
     async def _table(self, request: Request) -> Response:
         name, label = (request.query_params.get(part, "") for part in ("name", "label"))
         if not name:
             raise HTTPException(400, f"the name of the file is missing: POST {TABLE_PATH}?name=flowers.csv")
         body = await self._bodies.read(request, self._limits.table_bytes)
-        return Response(await self.pool.run(request, answer_table, name, body, label or None), media_type=JSON)
+        n_points = body.count(b"\n")
+        return self._response(await self.pool.run(request, TABLE_PATH, body, name, label or None, n_points=n_points))
+
+    def _response(self, outcome: Outcome) -> Response:
+        if outcome.traceback:
+            self._warn(outcome.traceback)
+        return Response(outcome.body, outcome.status, media_type=JSON)
 
     async def _unrouted(self, request: Request, error: Exception) -> Response:
         """Answer requests for unknown paths or methods, after the same checks."""
@@ -156,84 +167,14 @@ class App:
 
         return await self._guard(refuse)(request)
 
-    async def _refused(self, request: Request, error: HTTPException, body: dict[str, Any] | None = None) -> Response:
-        return await self._bodies.refuse(request, error, self._limits.table_bytes, body)
+    async def _refused(self, request: Request, error: HTTPException) -> Response:
+        return await self._bodies.refuse(request, error, self._limits.table_bytes)
 
 
 def _with_preload_hints(files: Mapping[str, bytes]) -> str:
     """Return index.html with preload hints for all modules, which a browser would otherwise find one import at a time."""
     hints = "".join(f'<link rel="modulepreload" href="{name}">\n' for name in sorted(files) if name.endswith(".js"))
     return files[INDEX].decode().replace("</head>", f"{hints}</head>", 1)
-
-
-# --- Threads that compute runs
-
-
-class WorkerPool:
-    """Computes answers in threads. To be used in one event loop only.
-
-    Parameters
-    ----------
-    workers : int
-        Threads that compute at a time.
-    queue : int
-        Requests that may wait for a thread.
-    timeout_s : float
-        Seconds until a request is answered with status 503.
-    """
-
-    def __init__(self, workers: int, queue: int, timeout_s: float) -> None:
-        self._free, self._capacity, self._timeout_s = asyncio.Semaphore(workers), workers + queue, timeout_s
-        self.n_pending = 0  # requests that wait or are computed
-
-    async def run(self, request: Request, work: Callable[..., bytes], *arguments: Any) -> bytes:
-        """Return or raise the outcome of `work`; raise status 503 if the queue is full or the time is up.
-
-        Requests whose client has disconnected while waiting are dropped: the page sends a new one whenever a point moves.
-        """
-        if self.n_pending >= self._capacity:
-            raise HTTPException(503, "too many runs are waiting; try again", {"Retry-After": "1"})
-        self.n_pending += 1
-        try:
-            async with asyncio.timeout(self._timeout_s):
-                await self._free.acquire()
-                if await request.is_disconnected():
-                    self._free.release()
-                    raise ClientDisconnect
-                running = _run_in_thread(lambda: work(*arguments))
-                running.add_done_callback(self._release)
-                return await asyncio.shield(running)
-        except TimeoutError:
-            raise HTTPException(503, f"the run took longer than {short(self._timeout_s)} seconds") from None
-        finally:
-            self.n_pending -= 1
-
-    def _release(self, running: asyncio.Future[bytes]) -> None:
-        """Free the worker when its thread ends; a thread cannot be stopped, even if no client waits for it any more."""
-        self._free.release()
-        if not running.cancelled():
-            running.exception()
-
-
-def _run_in_thread(work: Callable[[], bytes]) -> asyncio.Future[bytes]:
-    """Run work in a daemon thread, so that Python can exit before it ends; threads of an executor would be joined."""
-    loop = asyncio.get_running_loop()
-    outcome: asyncio.Future[bytes] = loop.create_future()
-
-    def settle(setter: Callable[[Any], None], value: Any) -> None:
-        if not outcome.done():
-            setter(value)
-
-    def run() -> None:
-        try:
-            ending: tuple[Callable[[Any], None], Any] = (outcome.set_result, work())
-        except Exception as error:
-            ending = (outcome.set_exception, error)
-        with contextlib.suppress(RuntimeError):  # the server has ended meanwhile
-            loop.call_soon_threadsafe(settle, *ending)
-
-    threading.Thread(target=run, name="studio", daemon=True).start()
-    return outcome
 
 
 # --- Sockets
@@ -279,9 +220,10 @@ class Server:
         *,
         limits: Limits | None = None,
         warn: Callable[[str], object] = lambda text: None,
+        handle: Handle = answer,
     ) -> None:
         self._sockets, limits = sockets, limits or Limits()
-        self.app = App(files, page, sockets[0].getsockname()[1], limits, warn)
+        self.app = App(files, page, sockets[0].getsockname()[1], limits, warn, handle)
         self._web = Web(
             self.app.application(),
             idle_seconds=limits.idle_seconds,
@@ -297,7 +239,10 @@ class Server:
             await asyncio.sleep(0.005)
         if ready is not None:
             ready()
-        await serving
+        try:
+            await serving
+        finally:
+            self.app.pool.close()
 
     def stop(self) -> None:
         """Shut down, after finishing the running requests if they do not take long."""

@@ -9,14 +9,17 @@
  * @typedef {import("./model/state.js").Request} Request
  * @typedef {import("./model/recording.js").Proof} Proof
  * @typedef {import("./source.js").PageData} PageData
- * @typedef {{request: Request, recording: Recording, proof: Proof | null}} Played
+ * @typedef {{request: Request, recording: Recording, proof: Proof | null, unproved?: string}} Played unproved: why there is
+ *   no proof
  * @typedef {"state" | "runs" | "frame" | "busy"} Event
  */
 import { Player } from "./model/player.js";
-import { Recording } from "./model/recording.js";
+import { Recording, keptProof } from "./model/recording.js";
 import { History, fromLink, initial, merged, requestOf, shownWith, withValidStarts, toLink } from "./model/state.js";
 import { Source } from "./source.js";
 import { palette } from "./view/paper.js";
+
+const OBSOLETE_RUN_MS = 1000; // a run may take this long after the points have changed; during a drag it is shown
 
 export class App {
   /** @param {PageData} page */
@@ -43,6 +46,7 @@ export class App {
     this.since = 0;
     this.revision = 0; // counts changes that need new runs
     this.running = false;
+    this.stop = new AbortController(); // of the runs in progress
     this.openTasks = 0; // runs, proofs, files and links in progress
     this.dragging = false;
     this.lastFrame = 0;
@@ -255,10 +259,14 @@ export class App {
 
   // --- running ------------------------------------------------------------------------------------------------------------
 
-  /** Compute the runs of the state; while some are being computed, only the last change is kept. */
+  /**
+   * Compute the runs of the state. While some are being computed, only the last change is kept; long runs that it makes
+   * obsolete are stopped.
+   */
   rerun() {
     this.revision++;
     if (!this.running) this.during(this.runAll());
+    else setTimeout((/** @type {AbortController} */ stop) => stop.abort(), OBSOLETE_RUN_MS, this.stop);
   }
 
   async runAll() {
@@ -283,7 +291,9 @@ export class App {
     const { state, data } = this;
     const requests = state.runs.map((chosen) => requestOf(state, chosen, data, this.algorithm(chosen.algorithm)));
     const enough = new Set(data.labels).size > 1;
-    const answers = enough ? await Promise.allSettled(requests.map((request) => this.source.run(request))) : [];
+    this.stop = new AbortController();
+    const { signal } = this.stop;
+    const answers = enough ? await Promise.allSettled(requests.map((request) => this.source.run(request, signal))) : [];
     if (turn !== this.revision && !answers.some(({ status }) => status === "fulfilled")) return;
     const refused = answers.find((answer) => answer.status === "rejected");
     this.error = enough ? (refused?.reason?.message ?? "") : "Place points of at least two classes.";
@@ -293,7 +303,7 @@ export class App {
       const answer = answers[n];
       if (answer?.status !== "fulfilled") return null;
       const recording = new Recording(answer.value, request.points, request.labels);
-      return { request, recording, proof: keptProof(before[n] ?? null, request) };
+      return { request, recording, proof: keptProof(before[n]?.proof ?? null, before[n]?.request, request) };
     });
     this.load();
     this.emit("runs");
@@ -317,8 +327,8 @@ export class App {
         const proof = await this.source.proof(each.request);
         if (turn !== this.revision) return;
         each.proof = proof;
-      } catch {
-        continue; // the run is shown without a proof
+      } catch (error) {
+        each.unproved = error instanceof Error ? error.message : String(error); // the run is shown without a proof
       }
       this.emit("runs");
       this.redraw();
@@ -333,9 +343,10 @@ export class App {
     this.emit("busy");
   }
 
-  /** The text while waiting; the first run of an algorithm after an installation takes seconds. */
+  /** The text while waiting, with the time if it is long. */
   get waiting() {
-    return performance.now() - this.since > 2500 ? "compiling (once) …" : "computing …";
+    const seconds = Math.floor((performance.now() - this.since) / 1000);
+    return seconds < 3 ? "computing …" : `computing for ${seconds} s …`;
   }
 
   // --- time ------------------------------------------------------------------------------------------------------------------
@@ -378,17 +389,4 @@ export class App {
 /** @param {State} state @returns {import("./model/state.js").Subject} */
 function subjectOf({ data, degree, scaled }) {
   return { data, degree, scaled };
-}
-
-/**
- * A proof about the points holds for every run on them, so it is kept until the new proof arrives; the proof about a run is not.
- * @param {Played | null} before @param {Request} now
- * @returns {Proof | null}
- */
-function keptProof(before, now) {
-  if (!before?.proof) return null;
-  const was = before.request;
-  const same = was.points === now.points && was.labels === now.labels && was.degree === now.degree && was.scaled === now.scaled;
-  const through = was.knobs.fit_intercept === now.knobs.fit_intercept; // the origin, or not
-  return same && through ? { ...before.proof, convergence: null } : null;
 }

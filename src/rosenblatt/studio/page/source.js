@@ -43,9 +43,9 @@ export class Source {
     return this.mode !== "export";
   }
 
-  /** @param {Request} request @returns {Promise<Run>} */
-  async run(request) {
-    return /** @type {Run} */ (await this.found(request, "run", "/api/run"));
+  /** @param {Request} request @param {AbortSignal} [stop] stops a run on the server @returns {Promise<Run>} */
+  async run(request, stop) {
+    return /** @type {Run} */ (await this.found(request, "run", "/api/run", stop));
   }
 
   /** @param {Request} request @returns {Promise<Proof>} */
@@ -58,15 +58,15 @@ export class Source {
     return this.kept.get(keyOf(request))?.run !== undefined;
   }
 
-  /** @param {Request} request @param {"run" | "proof"} what @param {string} path */
-  async found(request, what, path) {
+  /** @param {Request} request @param {"run" | "proof"} what @param {string} path @param {AbortSignal} [stop] */
+  async found(request, what, path, stop) {
     const key = keyOf(request);
     const kept = this.kept.get(key)?.[what];
     if (kept) return kept;
     if (!this.live) {
       throw new Error("This page plays recorded runs, and this one is not among them. “rosenblatt studio” computes any run.");
     }
-    const answer = await (this.mode === "server" ? post(path, request) : this.throughNotebook(path, request));
+    const answer = await (this.mode === "server" ? post(path, request, stop) : this.throughNotebook(path, request));
     this.kept.set(key, { ...this.kept.get(key), [what]: answer });
     const keys = [...this.kept.keys()];
     if (keys.length > this.fixed + MAX_CACHED) this.kept.delete(keys[this.fixed]);
@@ -101,14 +101,16 @@ export class Source {
   }
 }
 
-/** @param {string} path @param {unknown} body @returns {Promise<unknown>} */
-async function post(path, body) {
+/** @param {string} path @param {unknown} body @param {AbortSignal} [stop] @returns {Promise<unknown>} */
+async function post(path, body, stop) {
   const file = body instanceof Blob;
   const type = file ? "application/octet-stream" : "application/json";
   let response;
   try {
-    response = await fetch(path, { method: "POST", headers: { "Content-Type": type }, body: file ? body : JSON.stringify(body) });
-  } catch {
+    const headers = { "Content-Type": type };
+    response = await fetch(path, { method: "POST", headers, body: file ? body : JSON.stringify(body), signal: stop });
+  } catch (error) {
+    if (stop?.aborted) throw error;
     throw new Error("The studio does not answer. Is “rosenblatt studio” still running?");
   }
   const answer = await response.json().catch(() => ({ error: `The studio answered with status ${response.status}.` }));

@@ -262,3 +262,17 @@ export function lastAtMost(rising, t) {
   }
   return low;
 }
+
+/**
+ * A proof about the points holds for every run on them, so it is kept until the new proof arrives; the proof about a run is not.
+ * @param {Proof | null} proof
+ * @param {import("./state.js").Request | undefined} was its request
+ * @param {import("./state.js").Request} now
+ * @returns {Proof | null}
+ */
+export function keptProof(proof, was, now) {
+  if (!proof || !was) return null;
+  const same = was.points === now.points && was.labels === now.labels && was.degree === now.degree && was.scaled === now.scaled;
+  const through = was.knobs.fit_intercept === now.knobs.fit_intercept; // the origin, or not
+  return same && through ? { ...proof, convergence: null } : null;
+}

@@ -25,7 +25,7 @@ function verdict(app) {
   app.on("runs", () => {
     const proof = app.proof(app.focus);
     const together = proof?.verdict === "separable" && hasSeparateHeads(app) ? " This is for all classes together." : "";
-    text.textContent = proof ? proof.sentence + together : app.focused && app.source.live ? "Proving …" : "";
+    text.textContent = proof ? proof.sentence + together : app.focused && app.source.live ? (app.focused.unproved ?? "Proving …") : "";
     // The card keeps its height while a proof is computed, so that the page does not jump when a point is moved.
     const card = /** @type {HTMLElement} */ (text.parentElement);
     card.style.minHeight = proof || !app.focused ? "" : `${Math.max(card.getBoundingClientRect().height, parseFloat(card.style.minHeight) || 0)}px`;
