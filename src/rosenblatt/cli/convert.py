@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import click
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from ..data.table import Data
     from ..preprocessing.recipe import Recipe
 
+ChunkReader = Callable[[bool], "Iterator[Data]"]  # the chunks of a file, with numbers as text (True) or as floats
+
 OUTPUT_FORMATS = ("svmlight", "csv", "tsv", "jsonl", "parquet", "arrow", "npz")
 NUMERIC_FORMATS = ("svmlight", "npz")
 # Columns that formats with one cell per column may have.
@@ -28,12 +31,13 @@ CHUNK_BYTES = 1 << 23
 
 
 class TableChunk(NamedTuple):
-    """A chunk of a table: columns and labels with their names."""
+    """A chunk of a table: columns and labels with their names; `numerals` are columns of numbers as text."""
 
     names: tuple[str, ...]
     columns: list[Array]
     label: str
     labels: Array | None
+    numerals: frozenset[str] = frozenset()
 
 
 @click.command("convert")
@@ -45,8 +49,9 @@ class TableChunk(NamedTuple):
 def command(data: str, out: str, to: str | None, as_json: bool, **given: Any) -> None:
     """Convert a file to another format, which the extension of OUT selects, as well as the compression.
 
-    svmlight and npz hold numbers: categorical columns are one-hot encoded, text columns become bags of words. idx files can be
-    read but not written.
+    Numbers keep their digits: csv, tsv and jsonl have them as in DATA; in parquet and arrow, a column of integers with leading
+    zeros, or with more digits than a float holds, is text. svmlight and npz hold floats: such digits are refused, categorical
+    columns are one-hot encoded, text columns become bags of words. idx files can be read but not written.
 
     \b
     Examples:
@@ -74,15 +79,18 @@ def convert(path: str, out: str, to: str | None, options: Options) -> tuple[int,
     from ..atomic_file import write_atomically
     from ..data.readers.read import EXTENSIONS, chunks, read
     from ..data.readers.sources import extension_of
+    from ..data.table import Table, parse_numerals
     from .console import data_out
 
     target = to or (EXTENSIONS | {"csv": "csv"}).get(extension_of(out), "")
     if target not in OUTPUT_FORMATS:
         raise Failure(f"{out}: cannot tell the output format; use --to: {', '.join(OUTPUT_FORMATS)}")
-    piped = read(path, options) if path == "-" else None
+    piped = read(path, replace(options, as_written=True)) if path == "-" else None
 
-    def read_chunks() -> Iterator[Data]:
-        return iter([piped]) if piped is not None else chunks(path, options, CHUNK_BYTES)
+    def read_chunks(as_written: bool) -> Iterator[Data]:
+        if piped is None:
+            return chunks(path, replace(options, as_written=as_written), CHUNK_BYTES)
+        return iter([piped if as_written or not isinstance(piped.features, Table) else parse_numerals(piped)])
 
     conversion = _Conversion(path, options, read_chunks, target)
     if out == "-":
@@ -97,9 +105,10 @@ def convert(path: str, out: str, to: str | None, options: Options) -> tuple[int,
 class _Conversion:
     """Writes the chunks of a file in another format and counts rows and columns."""
 
-    def __init__(self, path: str, options: Options, read_chunks: Callable[[], Iterator[Data]], target: str) -> None:
-        self.path, self.options, self.read_chunks, self.target = path, options, read_chunks, target
+    def __init__(self, path: str, options: Options, read_chunks: ChunkReader, target: str) -> None:
+        self.path, self.options, self.target, self._read_as = path, options, target, read_chunks
         self.rows = self.columns = 0
+        self._kept: set[str] = set()  # columns of numbers that are written as text
 
     def write(self, file: BinaryIO) -> None:
         from ..data.table import Table
@@ -108,6 +117,7 @@ class _Conversion:
 
         numeric = self.target in NUMERIC_FORMATS
         first = next(self.read_chunks())
+        self._find_losses(isinstance(first.features, Table))
         recipe = None
         if numeric or not isinstance(first.features, Table):
             recipe = self._recipe()
@@ -129,6 +139,31 @@ class _Conversion:
         else:
             self._write_arrow(file, recipe)
 
+    def read_chunks(self) -> Iterator[Data]:
+        return self._read_as(False)
+
+    def _find_losses(self, table: bool) -> None:
+        """Find the columns whose numbers floats do not hold; formats of text keep them, those of floats cannot."""
+        from ..data.table import Loss, loss_of
+        from .console import note
+
+        numeric = not table or self.target in NUMERIC_FORMATS
+        if self.target in ("csv", "tsv") and not numeric:
+            return
+        losses: dict[str, str] = {}
+        for data in self.read_chunks():
+            losses = data.losses | losses
+        for name, text in losses.items():
+            if numeric and loss_of(text) is Loss.DIGITS:
+                where = f"{self.path}: column {name!r}: {text} does not fit into a float"
+                if not table:
+                    raise Failure(f"{where}; only tables, such as CSV files, can be converted with all its digits")
+                raise Failure(f"{where}, as {self.target} needs; use --categorical {name!r} or --ignore {name!r}")
+            kept = not numeric and (self.target != "jsonl" or loss_of(text) is Loss.ZEROS)  # JSON has integers of any length
+            if kept:
+                self._kept.add(name)
+                note(f"Column {name!r} is written as text, because a number would change it (such as {text}).")
+
     def _recipe(self) -> Recipe:
         """The recipe that encodes the columns as numbers, without scaling."""
         from ..training.preparation import learn_recipe
@@ -136,8 +171,8 @@ class _Conversion:
 
         return learn_recipe(Request(data=self.path, options=self.options, scale="none"), self.read_chunks())
 
-    def _counted_chunks(self) -> Iterator[Data]:
-        for data in self.read_chunks():
+    def _counted_chunks(self, as_written: bool = False) -> Iterator[Data]:
+        for data in self._read_as(as_written):
             self.rows += data.n_rows
             yield data
 
@@ -183,21 +218,21 @@ class _Conversion:
         from ..data.writers import write_csv
 
         delimiter = "\t" if self.target == "tsv" else ","
-        for number, (names, columns, label, labels) in enumerate(self._tables(recipe)):
+        for number, (names, columns, label, labels, _) in enumerate(self._tables(recipe)):
             write_csv(file, names, columns, _as_integers(labels), label, delimiter=delimiter, header=number == 0)
 
     def _write_jsonl(self, file: BinaryIO, recipe: Recipe | None) -> None:
         from ..data.writers import write_jsonl
 
-        for names, columns, label, labels in self._tables(recipe):
-            write_jsonl(file, names, columns, _as_integers(labels), label)
+        for names, columns, label, labels, numerals in self._tables(recipe):
+            write_jsonl(file, names, columns, _as_integers(labels), label, numerals=numerals)
 
     def _write_arrow(self, file: BinaryIO, recipe: Recipe | None) -> None:
         from ..data.writers import arrow_table, arrow_writer
 
         with contextlib.ExitStack() as stack:
             writer: Any = None
-            for names, columns, label, labels in self._tables(recipe):
+            for names, columns, label, labels, _ in self._tables(recipe):
                 table = arrow_table(names, columns, labels, label)  # the same types in all chunks
                 if writer is None:
                     writer = stack.enter_context(arrow_writer(file, table.schema, self.target))
@@ -206,17 +241,20 @@ class _Conversion:
     def _tables(self, recipe: Recipe | None) -> Iterator[TableChunk]:
         """The chunks as columns: those of the file, or the features that the recipe makes of them."""
         from ..data.csr import CSRMatrix
-        from ..data.table import Table
+        from ..data.table import Table, parse_numerals
 
         # A header of numbers would be read as a row.
         names = () if recipe is None else tuple(f"x{name}" if name.isdigit() else name for name in recipe.feature_names)
         means = self._means() if recipe is None and self.options.missing == "mean" else {}
-        for data in self._counted_chunks():
+        floats = self.target in ("parquet", "arrow")
+        for data in self._counted_chunks(as_written=recipe is None and not (floats and not self._kept)):
             label = data.label_name or "label"
             if recipe is None:
+                data = parse_numerals(data, kept=self._kept) if floats else data
                 assert isinstance(data.features, Table)
                 pairs = zip(data.features.names, data.features.columns, strict=True)
-                yield TableChunk(data.features.names, [_filled(*pair, means) for pair in pairs], label, data.labels)
+                columns, numerals = [_filled(*pair, means) for pair in pairs], frozenset(data.numerals) - self._kept
+                yield TableChunk(data.features.names, columns, label, data.labels, numerals)
                 continue
             rows = recipe.rows(data)
             yield TableChunk(names, list((rows.toarray() if isinstance(rows, CSRMatrix) else rows).T), label, data.labels)
@@ -242,7 +280,13 @@ def _filled(name: str, column: Array, means: dict[str, float]) -> Array:
     """Replace missing numbers by the mean; missing categories stay missing."""
     import numpy as np
 
-    return np.where(np.isnan(column), means[name], column) if name in means and column.dtype.kind == "f" else column
+    if name not in means:
+        return column
+    if column.dtype.kind == "f":
+        return np.where(np.isnan(column), means[name], column)
+    filled = np.empty(len(column), object)
+    filled[:] = [repr(means[name]).removesuffix(".0") if cell is None else cell for cell in column]
+    return filled
 
 
 def _joined(parts: list[Any], width: int) -> Any:

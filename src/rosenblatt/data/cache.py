@@ -130,7 +130,7 @@ class Cache:
 
     def check_blocks(self, start: int, stop: int) -> None:
         """Compare the blocks of the files that hold some rows with their checksums; those compared before are skipped."""
-        spans = {name: (start, stop) for name in ("codes", "signs") if name in self._parts}
+        spans: dict[str, tuple[int, int]] = {name: (start, stop) for name in ("codes", "signs") if name in self._parts}
         if self.header.sparse:
             self._compare("indptr", start, stop + 1)
             spans["values"] = spans["indices"] = self._span(start, stop)

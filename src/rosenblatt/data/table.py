@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAX_CLASSES_SHOWN = 8
+MIN_LOST_DIGITS, MAX_INTEGER_DIGITS = (
+    16,
+    300,
+)  # of integers that a float may not hold; more digits than 300 need not be compared
 LEADING_ZERO = re.compile(r"[+-]?0\d")
+NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?\s*", re.IGNORECASE)  # `float` also accepts 1_000
 
 
 class DataError(ValueError):
@@ -95,6 +101,39 @@ class Table:
         return Table(self.names, tuple(column[rows] for column in self.columns))
 
 
+class Loss(Enum):
+    """What a number loses as a float: such a cell is more likely part of an identifier."""
+
+    ZEROS = "leading zeros"  # 02163
+    DIGITS = "digits"  # 9007199254740993, which is no float
+
+
+def loss_of(cell: str | bytes) -> Loss | None:
+    """What the text of a number loses as a float; fractions, which are rounded, lose nothing.
+
+    >>> [loss_of(cell) for cell in ("02163", "9007199254740993", "9007199254740992", "0.5", "1e23")]
+    [<Loss.ZEROS: 'leading zeros'>, <Loss.DIGITS: 'digits'>, None, None, None]
+    """
+    digits = cell.lstrip(b"+-" if isinstance(cell, bytes) else "+-")  # type: ignore[arg-type]
+    if not digits.isdigit():
+        return None
+    if len(digits) >= MIN_LOST_DIGITS and int(digits[:MAX_INTEGER_DIGITS]) != int(float(digits[:MAX_INTEGER_DIGITS])):
+        return Loss.DIGITS
+    return Loss.ZEROS if len(digits) > 1 and digits[:1] in (b"0", "0") and len(digits) == len(cell) else None
+
+
+def integer_losses(X: Array) -> dict[str, str]:
+    """For each column of a matrix of integers, by its position from 0: the first of them that a float does not hold.
+
+    >>> integer_losses(np.array([[1, 2**53 + 1], [2, 5]]))
+    {'1': '9007199254740993'}
+    """
+    if X.dtype.kind not in "iu" or X.dtype.itemsize < 8 or not X.size or max(int(X.max()), -int(X.min())) <= 2**53:
+        return {}
+    changed = (X.astype(np.float64).astype(object) != X.astype(object)).astype(bool)
+    return {str(j): str(X[int(changed[:, j].argmax()), j]) for j in np.flatnonzero(changed.any(axis=0)).tolist()}
+
+
 @dataclass(frozen=True)
 class Data:
     """All rows of a file, or a chunk of them."""
@@ -110,6 +149,8 @@ class Data:
     lines: Sequence[int] | None = None  # the file's line number of each row, from 1; None: unknown
     first_row: int = 0  # number of rows of the file before these
     positions: IntArray | None = None  # of these rows in the file, from 0; None: consecutive from `first_row`
+    numerals: tuple[str, ...] = ()  # names of the columns of numbers that were read as text, as written
+    losses: dict[str, str] = field(default_factory=dict)  # columns with numbers that lose something (see `loss_of`): the first
 
     @property
     def n_rows(self) -> int:
@@ -131,6 +172,19 @@ class Data:
         return DataError(self.source, sentence, column=column, row=position + 1)
 
 
+def parse_numerals(data: Data, kept: Container[str] = ()) -> Data:
+    """A table whose numbers were read as written, with floats in their place, except in the columns `kept` as text."""
+    assert isinstance(data.features, Table)
+    columns, losses = [], dict(data.losses)
+    for name, cells in zip(data.features.names, data.features.columns, strict=True):
+        parsed = name in data.numerals and name not in kept
+        columns.append(np.array([np.nan if cell is None else float(cell) for cell in cells]) if parsed else cells)
+        lost = next((cell for cell in cells if cell is not None and loss_of(cell) is not None), None) if parsed else None
+        if lost is not None:
+            losses.setdefault(name, lost)
+    return replace(data, features=Table(data.features.names, tuple(columns)), losses=losses)
+
+
 def as_text(labels: Array) -> Array:
     """Labels in one sortable type: strings, or floats for formats without strings."""
     return labels.astype(str) if labels.dtype.kind == "O" else labels
@@ -145,10 +199,9 @@ def typed_labels(labels: Array) -> Array:
     (['1.5', '2.0'], ['01', '02'])
     """
     distinct, codes = np.unique(as_text(labels), return_inverse=True)
-    try:
-        numbers = distinct.astype(np.float64)
-    except ValueError:
+    if distinct.dtype.kind == "U" and not all(map(NUMBER.fullmatch, distinct.tolist())):
         return distinct[codes]
+    numbers = distinct.astype(np.float64)
     integers = np.isfinite(numbers).all() and (numbers == np.round(numbers)).all() and (abs(numbers) < 2**53).all()
     if not integers or any(LEADING_ZERO.match(label) for label in distinct.tolist() if isinstance(label, str)):
         return distinct.astype(str)[codes]
@@ -176,10 +229,9 @@ def _class_code(label: str | float, classes: Array) -> int | None:
     if classes.dtype.kind == "b" and str(label).lower() in ("true", "false"):
         label = str(label).lower() == "true"
     elif classes.dtype.kind in "biuf":
-        try:
-            label = float(label)
-        except ValueError:
-            return None
+        if isinstance(label, str) and (NUMBER.fullmatch(label) is None or LEADING_ZERO.match(label)):
+            return None  # 01 is not the class 1
+        label = float(label)
     else:
         label = str(label)
     matches = np.flatnonzero(classes == label)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Container, Sequence
+from json.encoder import encode_basestring
+from math import isfinite
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
 
 ROWS_PER_BLOCK = 1 << 12
 MAX_CACHED_NUMBERS = 1 << 16  # numbers whose digits are cached: many files have few distinct ones
+JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 QUOTED_CHARS = frozenset('"\r\n')
 
 
@@ -112,17 +116,50 @@ def _quoted(cell: str, special: frozenset[str]) -> str:
 
 
 def write_jsonl(
-    stream: BinaryIO, names: Sequence[str], columns: Sequence[Array], labels: Array | None = None, label_name: str = "label"
+    stream: BinaryIO,
+    names: Sequence[str],
+    columns: Sequence[Array],
+    labels: Array | None = None,
+    label_name: str = "label",
+    *,
+    numerals: Container[str] = (),
 ) -> None:
     """Write named columns (a sequence of arrays, or one array of rows), then the labels; missing cells are null.
 
-    Several chunks may be written one after the other.
+    The columns `numerals` hold the text of numbers, which are written with all their digits. Several chunks may be written one
+    after the other.
     """
     keys, arrays = _with_labels(names, columns, labels, label_name)
+    starts = [f"{', ' if place else '{'}{_json_cell(key)}: " for place, key in enumerate(keys)]
     for start in range(0, len(arrays[0]) if arrays else 0, ROWS_PER_BLOCK):
-        cells = [_values(array[start : start + ROWS_PER_BLOCK]) for array in arrays]
-        rows = (dict(zip(keys, row, strict=True)) for row in zip(*cells, strict=True))
-        stream.write("".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows).encode())
+        blocks = [array[start : start + ROWS_PER_BLOCK] for array in arrays]
+        cells = [
+            [before + ("null" if cell is None else json_number(cell)) for cell in block.tolist()]
+            if key in numerals
+            else [before + _json_cell(cell) for cell in _values(block)]
+            for key, before, block in zip(keys, starts, blocks, strict=True)
+        ]
+        stream.write("".join("".join(row) + "}\n" for row in zip(*cells, strict=True)).encode())
+
+
+def _json_cell(cell: Any) -> str:
+    if type(cell) is str:
+        return encode_basestring(cell)
+    return repr(cell) if type(cell) is float and isfinite(cell) else json.dumps(cell, allow_nan=False)
+
+
+def json_number(text: str) -> str:
+    """The text of a number in JSON, which allows neither a leading plus or zero nor a missing digit at the point.
+
+    >>> json_number("9007199254740993"), json_number("+.50"), json_number("5."), json_number("-00.1E3")
+    ('9007199254740993', '0.50', '5', '-0.1E3')
+    """
+    if JSON_NUMBER.fullmatch(text):
+        return text
+    body, exponent = re.fullmatch(r"([^eE]*)(.*)", text.strip(), re.DOTALL).groups()  # type: ignore[union-attr]
+    whole, _, fraction = body.lstrip("+-").partition(".")
+    sign = "-" if body.startswith("-") else ""
+    return sign + (whole.lstrip("0") or "0") + (f".{fraction}" if fraction else "") + exponent
 
 
 def write_npz(stream: BinaryIO, X: Matrix, labels: Array | None = None) -> None:

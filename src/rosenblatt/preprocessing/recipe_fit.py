@@ -54,20 +54,25 @@ def fit_recipe(
 
 def _fit_sparse(chunks: Iterable[Data], head: Data, degree: int, scale: str, first: int) -> Recipe:
     statistics = SparseMaxima(degree)
+    losses: dict[str, str] = {}
     for data in chunks:
         _check_kind(data, CSRMatrix)
+        losses = data.losses | losses
         statistics.add(cast(CSRMatrix, data.features))
     _check_statistics(head, statistics)
     if scale == "standard":
         raise DataError(head.source, "scale='standard' would make sparse rows dense; use scale='max'")
-    divide, notes = _scale_by_largest(scale, statistics.largest, statistics.density)
+    divide, scaling = _scale_by_largest(scale, statistics.largest, statistics.density)
+    notes = (*_loss_notes(losses), *scaling)
     return Recipe("sparse", Numbers(statistics.polynomial.columns, degree, None, None, divide), first=first, notes=notes)
 
 
 def _fit_arrays(chunks: Iterable[Data], head: Data, degree: int, scale: str, first: int) -> Recipe:
     columns = head.features.shape[1]
     statistics = Moments(columns, degree, scale == "standard")
+    losses: dict[str, str] = {}
     for data in chunks:
+        losses = data.losses | losses
         _check_kind(data, np.ndarray)
         if data.features.shape[1] != columns:
             raise DataError(
@@ -76,8 +81,8 @@ def _fit_arrays(chunks: Iterable[Data], head: Data, degree: int, scale: str, fir
         statistics.add(cast(FloatArray, data.features))
     statistics.finish()
     _check_statistics(head, statistics)
-    numbers, notes = _scale(statistics, scale)
-    return Recipe("dense", numbers, first=first, notes=notes)
+    numbers, scaling = _scale(statistics, scale)
+    return Recipe("dense", numbers, first=first, notes=(*_loss_notes(losses), *scaling))
 
 
 def _fit_tables(
@@ -93,7 +98,9 @@ def _fit_tables(
         else:
             numeric.append(name)
     moments, ids = Moments(len(numeric), degree, scale == "standard"), {name: IdCheck() for name in numeric}
+    losses: dict[str, str] = {}
     for data in chunks:
+        losses = data.losses | losses
         table = _table(data)
         if table.names != names:
             raise DataError(data.source, f"columns are {quoted_list(table.names)}, but earlier rows have {quoted_list(names)}")
@@ -111,7 +118,7 @@ def _fit_tables(
             raise DataError(head.source, sentence, column=name, option=IGNORE_OPTION, advice=IGNORE_ADVICE)
     blocks = tuple(column.finish() for column in strings.values())
     numbers, scaling = _scale(moments, scale)
-    notes = (*_string_notes(blocks, strings), *_id_notes(numeric, ids), *_missing_notes(numeric, moments), *scaling)
+    notes = (*_string_notes(blocks, strings), *_id_notes(numeric, ids, losses), *_missing_notes(numeric, moments), *scaling)
     return Recipe("table", numbers, names=names, number_names=tuple(numeric), strings=blocks, notes=notes)
 
 
@@ -175,9 +182,23 @@ def _string_notes(blocks: Strings, statistics: dict[str, StringStatistics]) -> t
     return tuple(notes)
 
 
-def _id_notes(numeric: Sequence[str], ids: dict[str, IdCheck]) -> tuple[str, ...]:
-    names = [name for name in numeric if ids[name].looks_like_id]
-    return tuple(f"Column {name!r} looks like a row id. To exclude it: --ignore {name!r}" for name in names)
+def _id_notes(numeric: Sequence[str], ids: dict[str, IdCheck], losses: dict[str, str]) -> tuple[str, ...]:
+    notes = []
+    for name in numeric:
+        if name in losses:
+            example = f"Column {name!r} looks like an identifier (such as {cut(losses[name])}), but is read as numbers."
+            notes.append(f"{example} To exclude it: --ignore {name!r}; as categories: --categorical {name!r}")
+        elif ids[name].looks_like_id:
+            notes.append(f"Column {name!r} looks like a row id. To exclude it: --ignore {name!r}")
+    return tuple(notes)
+
+
+def _loss_notes(losses: dict[str, str]) -> tuple[str, ...]:
+    """Notes on columns without names."""
+    return tuple(
+        f"Column {name} looks like an identifier: floats do not hold integers such as {cut(text)}."
+        for name, text in losses.items()
+    )
 
 
 def _missing_notes(numeric: Sequence[str], moments: Moments) -> tuple[str, ...]:

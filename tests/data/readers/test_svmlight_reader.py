@@ -152,10 +152,10 @@ def test_very_many_long_numbers(kernel: bool) -> None:
     """More than a kernel can leave to Python at a time."""
     numbers = [f"{k}.{'1' * 30}" for k in range(40)]
     line = " ".join(f"{k}:{x}" for k, x in enumerate(numbers, 1))
-    content = "".join(f"{'7' * 25} {line}\n" for _ in range(120)).encode()
+    content = "".join(f"0.{'7' * 25} {line}\n" for _ in range(120)).encode()
     data = read("svmlight", content, kernel)
     assert data.features.values.tolist() == [float(x) for x in numbers] * 120
-    assert set(data.labels.tolist()) == {float("7" * 25)}
+    assert set(data.labels.tolist()) == {float("0." + "7" * 25)}
 
 
 def test_width_grows_with_chunks() -> None:

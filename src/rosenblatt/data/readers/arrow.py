@@ -7,12 +7,13 @@ Dates, times, bytes and nested values raise errors.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...array_types import Array
-from ..table import Data, DataError, Table
+from ..table import MIN_LOST_DIGITS, Data, DataError, Table, integer_losses
 from . import Options
 from .layout import TYPED_SAMPLE_ROWS, TypedLayout, join_chunks, lay_out_typed, missing_cell
 from .sources import Source
@@ -44,9 +45,11 @@ def arrow_chunks(source: Source, options: Options, size: int, kind: str) -> Iter
         layout = lay_out_typed(source.name, names, options, lambda c: _sample(first.column(c)))
         used = [*layout.features] if layout.label is None else [*layout.features, layout.label]
         done = 0
+        losses: dict[str, str] = {}
         for batch in file.batches(sorted(used), max(1, min(MAX_BATCH_ROWS, size // max(1, 16 * len(used))))):
             if batch.num_rows:
-                yield _data(source.name, batch, names, layout, options, done)
+                losses = {name: text for name in layout.names for text in _lost(batch.column(name))} | losses
+                yield replace(_data(source.name, batch, names, layout, options, done), losses=losses)
                 done += batch.num_rows
         if not done:
             raise DataError(source.name, "the file has no rows")
@@ -126,6 +129,7 @@ def _data(source: str, batch: pyarrow.RecordBatch, names: list[str], layout: Typ
         cells = batch.column(names[at])
         # Labels are read as strings, except floats: they may be NaN, which is a missing label.
         as_strings = at in layout.as_strings or (label and not str(cells.type).startswith(("float", "double", "half")))
+        as_strings |= at in numerals
         values = _cells(source, names[at], cells, as_strings)
         missing = np.isnan(values) if values.dtype.kind == "f" else np.array([cell is None for cell in values], bool)
         if missing.any() and (label or options.missing != "mean"):
@@ -135,6 +139,11 @@ def _data(source: str, batch: pyarrow.RecordBatch, names: list[str], layout: Typ
             raise DataError(source, "the number is infinite", column=names[at], row=row)
         return values
 
+    numerals = {
+        at
+        for at in layout.features
+        if options.as_written and _is_exact(batch.column(names[at])) and at not in layout.as_strings
+    }
     labels = None if layout.label is None else column(layout.label, label=True)
     return Data(
         source,
@@ -146,7 +155,28 @@ def _data(source: str, batch: pyarrow.RecordBatch, names: list[str], layout: Typ
         layout.categorical,
         layout.headers,
         first_row=done,
+        numerals=tuple(names[at] for at in layout.features if at in numerals),
     )
+
+
+def _is_exact(column: pyarrow.Array) -> bool:
+    """Whether a column holds integers or decimals, which a float may not hold."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(column.type) or pa.types.is_decimal(column.type))
+
+
+def _lost(column: pyarrow.Array) -> list[str]:
+    """The first integer of a column that a float does not hold, if there is one; decimals count by their integers."""
+    import pyarrow as pa
+
+    if pa.types.is_int64(column.type) or pa.types.is_uint64(column.type):
+        kind = np.uint64 if pa.types.is_uint64(column.type) else np.int64
+        return list(integer_losses(column.fill_null(0).to_numpy(zero_copy_only=False).astype(kind)[:, None]).values())
+    if pa.types.is_decimal(column.type) and column.type.precision - column.type.scale >= MIN_LOST_DIGITS:
+        whole = (int(cell) for cell in column.to_pylist() if cell is not None)
+        return [str(cell) for cell in whole if int(float(cell)) != cell][:1]
+    return []
 
 
 def _sample(column: pyarrow.ChunkedArray) -> Array:

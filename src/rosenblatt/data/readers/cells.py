@@ -18,6 +18,9 @@ BLANKS = b" \t\r"
 MISSING = frozenset((b"", b"?", b"NA", b"N/A", b"nan", b"NaN", b"null", b"None"))
 MAX_SNIFFED_RECORDS = 25
 NUMBER_BYTES = b"0123456789+-.eE"  # `float` also accepts nan, inf, 1_000 and digits of other scripts
+SHORT_NUMBER = re.compile(
+    rb"[+-]?(?:[0-9]{1,300}(?:\.[0-9]{0,300})?|\.[0-9]{1,300})"
+)  # a number without exponent, which is finite
 NON_FINITE = re.compile(rb"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 MAX_TOKEN_SHOWN = 40  # characters of a token in a message
 

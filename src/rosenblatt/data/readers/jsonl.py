@@ -15,7 +15,7 @@ import numpy as np
 
 from ...array_types import Array
 from ...reporting.text import count, quoted_list
-from ..table import Data, DataError, Table
+from ..table import Data, DataError, Loss, Table, loss_of
 from . import Options
 from .layout import TYPED_SAMPLE_ROWS, TypedLayout, join_chunks, lay_out_typed, missing_cell
 from .sources import Source
@@ -25,7 +25,21 @@ BLOCK_BYTES = 1 << 20  # bytes read at a time
 MAX_SAMPLE_BYTES = 1 << 24  # size of the first rows, which decide the columns
 MAX_COLUMNS = 100_000
 Row = tuple[int, int, dict[str, Any]]  # line number, size in bytes, object
-NUMBER_TYPES, STRING_TYPES = {float, int, bool, type(None)}, {str, type(None)}
+MIN_NUMERAL_CHARS = 16  # of integers that a float may not hold
+
+
+class Numeral(float):
+    """A number with its text: as a label or category it stays as written."""
+
+    text: str
+
+    def __new__(cls, text: str) -> Numeral:
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+
+NUMBER_TYPES, STRING_TYPES = {float, Numeral, bool, type(None)}, {str, type(None)}
 
 
 def read_jsonl(source: Source, options: Options) -> Data:
@@ -35,7 +49,7 @@ def read_jsonl(source: Source, options: Options) -> Data:
 
 def jsonl_chunks(source: Source, options: Options, size: int) -> Iterator[Data]:
     """Yield consecutive rows in chunks of about `size` bytes."""
-    rows = _rows(source)
+    rows = _rows(source, options.as_written)
     first: list[Row] = []
     held = 0
     while len(first) < TYPED_SAMPLE_ROWS and held < MAX_SAMPLE_BYTES and (row := next(rows, None)) is not None:
@@ -75,6 +89,7 @@ class _Columns:
         self.kinds = {name: next((type(row[name]) for _, _, row in first if row.get(name) is not None), None) for name in names}
         self.layout: TypedLayout = lay_out_typed(source, names, options, lambda c: self._sample(names[c], first))
         self.as_strings = {names[c] for c in self.layout.as_strings}
+        self.losses: dict[str, str] = {}
 
     def data(self, rows: list[Row], first_row: int) -> Data:
         for line, _, row in rows:
@@ -87,7 +102,14 @@ class _Columns:
         labels = None if label is None else self._column(label, rows, True)
         columns = (self.layout.text, self.layout.categorical, self.layout.headers)
         lines = [line for line, _, _ in rows]
-        return Data(self.source, Table(self.layout.names, features), labels, label, None, *columns, lines, first_row)
+        numerals = tuple(name for name in self.layout.names if self.options.as_written and self._is_number(name))
+        return Data(
+            self.source, Table(self.layout.names, features), labels, label, None, *columns, lines, first_row,
+            numerals=numerals, losses=dict(self.losses),
+        )  # fmt: skip
+
+    def _is_number(self, name: str) -> bool:
+        return self.kinds.get(name) is not str and name not in self.as_strings
 
     def _column(self, name: str, rows: list[Row], label: bool) -> Array:
         cells = [row.get(name) for _, _, row in rows]
@@ -100,15 +122,21 @@ class _Columns:
             raise DataError(self.source, sentence, line, name)
         if label or name in self.as_strings:  # labels stay as written
             return _strings([_as_string(cell) for cell in cells])
-        number = self.kinds.get(name) is not str
+        number = self._is_number(name)
         if not types <= (NUMBER_TYPES if number else STRING_TYPES):
             self._mixed(name, rows, cells, number)
         if not number:
             return _strings(cells)
         values = np.array(cells, np.float64)
+        if Numeral in types and name not in self.losses:
+            lost = next((c.text for c in cells if isinstance(c, Numeral) and loss_of(c.text) is Loss.DIGITS), None)
+            if lost is not None:
+                self.losses[name] = lost
         if np.isinf(values).any():
             line = rows[int(np.flatnonzero(np.isinf(values))[0])][0]
             raise DataError(self.source, "the number is too large for a float", line, name)
+        if self.options.as_written:
+            return _strings([str(int(cell)) if isinstance(cell, bool) else _as_string(cell) for cell in cells])
         return values
 
     def _mixed(self, name: str, rows: list[Row], cells: list[Any], number: bool) -> NoReturn:
@@ -129,6 +157,8 @@ class _Columns:
 def _as_string(cell: object) -> str | None:
     if cell is None or isinstance(cell, str):
         return cell
+    if isinstance(cell, Numeral):
+        return cell.text
     return json.dumps(int(cell) if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53 else cell)
 
 
@@ -138,8 +168,9 @@ def _strings(cells: list[Any]) -> Array:
     return strings
 
 
-def _rows(source: Source) -> Iterator[Row]:
-    decoder = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, parse_constant=_constant)
+def _rows(source: Source, as_written: bool) -> Iterator[Row]:
+    parsers: dict[str, Any] = {"parse_int": Numeral, "parse_float": Numeral} if as_written else {"parse_int": _integer}
+    decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, **parsers)
     for first_line, block in blocks(source, BLOCK_BYTES):
         for line, raw in enumerate(block.split(b"\n"), first_line):
             if not raw.strip():
@@ -147,9 +178,9 @@ def _rows(source: Source) -> Iterator[Row]:
             yield line, len(raw) + 1, _parse(source.name, decoder, raw, line)
 
 
-def _integer(text: str) -> float | int:
-    """Parse an integer: as a float, or exactly if it is too long for one, since it may be a label."""
-    return int(text) if 16 <= len(text) <= 20 else float(text)
+def _integer(text: str) -> float:
+    """Parse an integer: as a float, with its text if it may be too long for one."""
+    return Numeral(text) if len(text) >= MIN_NUMERAL_CHARS else float(text)
 
 
 def _parse(source: str, decoder: json.JSONDecoder, raw: bytes, line: int) -> dict[str, Any]:

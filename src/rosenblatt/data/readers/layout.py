@@ -379,4 +379,4 @@ def join_chunks(chunks: list[Data]) -> Data:
     columns = tuple(np.concatenate([table.columns[j] for table in tables]) for j in range(len(tables[0].names)))
     labels = None if head.labels is None else np.concatenate([chunk.labels for chunk in chunks])
     lines = None if head.lines is None else [line for chunk in chunks for line in chunk.lines or ()]
-    return replace(head, features=Table(tables[0].names, columns), labels=labels, lines=lines)
+    return replace(head, features=Table(tables[0].names, columns), labels=labels, lines=lines, losses=chunks[-1].losses)

@@ -22,7 +22,7 @@ import numpy as np
 from ...array_types import Array, FloatArray
 from ...reporting.text import byte_size, comma_list, count, plural
 from ..csr import CSRMatrix, row_pointers
-from ..table import Data, DataError
+from ..table import Data, DataError, integer_losses
 from . import Options
 from .sources import Source
 
@@ -43,13 +43,14 @@ def read_npz(source: Source, options: Options) -> Data:
     """All rows of an archive."""
     arrays = _arrays(source)
     labels = _labels(source.name, arrays.pop("y", None))
+    losses = integer_losses(arrays["X"]) if "X" in arrays and arrays["X"].ndim == 2 else {}
     features = _features(source.name, arrays)
     rows = features.shape[0]
     if not rows or not features.shape[1]:
         raise DataError(source.name, "the file has no rows" if not rows else "the file has no columns")
     _check_labels(source.name, labels, rows)
     _check_values(source.name, features, options)
-    return Data(source.name, features, labels)
+    return Data(source.name, features, labels, losses=losses)
 
 
 def npz_chunks(source: Source, options: Options, size: int) -> Iterator[Data]:
@@ -68,7 +69,7 @@ def npz_chunks(source: Source, options: Options, size: int) -> Iterator[Data]:
         stop = min(start + step, data.n_rows)
         labels = None if data.labels is None else data.labels[start:stop]
         rows = features.slice(start, stop) if isinstance(features, CSRMatrix) else features[start:stop]
-        yield Data(data.source, rows, labels, first_row=start)
+        yield Data(data.source, rows, labels, first_row=start, losses=data.losses)
 
 
 def _arrays(source: Source) -> dict[str, Array]:
@@ -139,9 +140,11 @@ class _Stream(NamedTuple):
                 values = raw.read(taken * columns * dtype.itemsize)
                 if len(values) != taken * columns * dtype.itemsize:
                     raise ValueError("X.npy has fewer values than its header announces")
-                X = np.ascontiguousarray(np.frombuffer(values, dtype).reshape(taken, columns), dtype=np.float64)
+                stored = np.frombuffer(values, dtype).reshape(taken, columns)
+                X = np.ascontiguousarray(stored, dtype=np.float64)
                 _check_values(source, X, options, start)
-                yield Data(source, X, None if labels is None else labels[start : start + taken], first_row=start)
+                part = None if labels is None else labels[start : start + taken]
+                yield Data(source, X, part, first_row=start, losses=integer_losses(stored))
             if raw.read(1):
                 raise ValueError("X.npy has more values than its header announces")
 

@@ -16,7 +16,7 @@ import numpy as np
 from ...array_types import IntArray
 from ...reporting.text import count, plural
 from ..csr import CSRMatrix
-from ..table import Data, DataError
+from ..table import Data, DataError, Loss, loss_of
 from . import Options
 from .cells import NON_FINITE, parse_number, quote_token
 from .sources import Source
@@ -27,6 +27,7 @@ MAX_INDEX = (1 << 31) - 1  # the largest int32
 MAX_DEFERRED_NUMBERS = 1 << 12  # numbers that a kernel call leaves to Python's float
 ZERO_BASED_OPTION = "--zero-based"
 TOKEN = re.compile(rb"\S+")
+LONG_VALUE = re.compile(rb"([0-9]+):([+-]?[0-9]{16,})(?=\s|$)")
 
 
 class _TokenError(Exception):
@@ -72,6 +73,8 @@ def _finite(at: int, text: bytes, index: int | None) -> float:
     """The value of an index or, without an index, the label."""
     value = parse_number(text)
     if value is not None and math.isfinite(value):
+        if index is None and loss_of(text) is Loss.DIGITS:
+            raise _TokenError(at, f"the label is {quote_token(text)}, which a float does not hold exactly; number the classes")
         return value
     what = "label" if index is None else f"value of index {index}"
     if value is None and not NON_FINITE.fullmatch(text):
@@ -122,6 +125,7 @@ class _Reader:
         self.columns = options.columns
         self.largest = MAX_INDEX if options.columns is None else min(MAX_INDEX, options.columns - 1 + self.base)
         self.width = self.rows_taken = self.text_bytes = 0
+        self.losses: dict[str, str] = {}
         self.lines = LineNumbers()
         self._clear()
 
@@ -171,7 +175,10 @@ class _Reader:
 
     def _line(self, line: bytes, at: int) -> tuple[float, list[int], list[float]] | None:
         try:
-            return parse_line(line, self.base, self.largest)
+            row = parse_line(line, self.base, self.largest)
+            for index, text in LONG_VALUE.findall(line.partition(b"#")[0]):
+                self._note_loss(int(index), text)
+            return row
         except _TokenError as wrong:
             tokens = list(TOKEN.finditer(line.partition(b"#")[0]))
             line_number, character = self.window.line_at(at), tokens[wrong.at].start() + 1
@@ -209,13 +216,19 @@ class _Reader:
         buffer = self.window.buffer
         for place, start, stop in long.tolist():
             value = float(buffer[start:stop])
-            if not math.isfinite(value):
+            lost = loss_of(bytes(buffer[start:stop])) is Loss.DIGITS
+            if not math.isfinite(value) or (lost and place < 0):  # raises the error
                 begin = buffer.rfind(b"\n", 0, start) + 1
                 self._line(bytes(buffer[begin : buffer.find(b"\n", start)]), begin)
             if place < 0:
                 self.labels[-1 - place] = value
             else:
                 self.values[place] = value
+                self._note_loss(int(self.indices[place]) + self.base, bytes(buffer[start:stop]))
+
+    def _note_loss(self, index: int, text: bytes) -> None:
+        if loss_of(text) is Loss.DIGITS:
+            self.losses.setdefault(str(index), text.decode())
 
     def _reserve(self, rows: int, nonzeros: int, growth: float = 1.0) -> None:
         if rows > len(self.labels):
@@ -238,6 +251,6 @@ class _Reader:
         self.values.resize(self.nonzeros, refcheck=False)
         width = self.width if self.columns is None else self.columns
         rows = CSRMatrix(self.values, self.indices, self.indptr, width)
-        data = Data(self.source.name, rows, self.labels, lines=self.lines.take(), first_row=first_row)
+        data = Data(self.source.name, rows, self.labels, lines=self.lines.take(), first_row=first_row, losses=dict(self.losses))
         self._clear()
         return data

@@ -11,9 +11,10 @@ import numpy as np
 
 from ...array_types import FloatArray, IntArray
 from ..compile import inlined, kernel
-from .numbers import EXACT, ONE, WRONG, decimal
+from .numbers import EXACT, INEXACT_BYTES, INEXACT_VALUE, NINE, ONE, WRONG, ZERO, decimal
 
 NUMBER, TEXT, UNUSED = 0, 1, 2
+EMPTY_IS_NAN, MAY_CHANGE = 1, 2  # options of columns of numbers
 FNV_OFFSET, FNV_PRIME, FNV_FOLD = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3), np.uint64(32)
 SPACE, TAB, NEWLINE, RETURN, QUOTE = (np.uint8(ord(c)) for c in ' \t\n\r"')
 
@@ -101,8 +102,9 @@ def delimited_rows(
     """Parse records from `start` to `stop`, until `numbers` or `deferred` is full, or to a record that is not simple.
 
     Returns the end of the last record parsed. `columns[c]` holds a kind, a position among the columns of that kind, and an
-    option. For numbers, the option makes empty cells NaN; a cell that is not a number, or is too long, is left to Python in a
-    row of `deferred`: column, row, and the start and end of its text. For text, `spans` holds start and end, with a negative
+    option. For numbers, bit 0 of the option makes empty cells NaN. A cell that is not a number, or is too long, is left to
+    Python in a row of `deferred`: column, row, and the start and end of its text; without bit 1, so is a number with leading
+    zeros or with so many digits that a float may not hold them. For text, `spans` holds start and end, with a negative
     end if quotes are doubled; with the option, `codes` holds the code of the cell among the distinct ones in `firsts`, as long
     as they fit (`counts` holds their number). `done` holds the numbers of rows and of deferred cells.
     """
@@ -134,6 +136,10 @@ def delimited_rows(
                 if delimiter != SPACE:
                     i = _skip(text, i, delimiter)
                 known = found == EXACT and _ends(text[i], delimiter)
+                if known and columns[c, 2] < MAY_CHANGE:
+                    first = begin + ONE if quoted else begin
+                    zeros = text[first] == ZERO and np.uint8(text[first + ONE] - ZERO) <= NINE
+                    known = not (zeros or (i - first >= INEXACT_BYTES and abs(value) >= INEXACT_VALUE))
                 if known:
                     numbers[place, np.uintp(rows)] = value
             if not known:
@@ -150,7 +156,7 @@ def delimited_rows(
                         if doubled:  # Python must unescape the quotes, so the whole column is left to it
                             counts[place] = firsts.shape[1] + 1
                 elif kind == NUMBER:
-                    if first == last and columns[c, 2] != 0:
+                    if first == last and columns[c, 2] & EMPTY_IS_NAN:
                         numbers[place, rows] = np.nan
                     elif n_deferred < max_deferred:
                         deferred[n_deferred, 0], deferred[n_deferred, 1] = np.int64(c), rows

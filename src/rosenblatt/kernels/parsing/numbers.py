@@ -60,6 +60,10 @@ leading_zeros: Any = intrinsic(_leading_zeros) if COMPILED else _plain_leading_z
 
 EXACT, LONG, WRONG = 0, 1, 2  # results of `decimal`: a float, a number for Python's `float`, or not a number
 MAX_DIGITS = 19  # that always fit into 64 bits
+INEXACT_VALUE, INEXACT_BYTES = (
+    2.0**53,
+    np.uintp(16),
+)  # an integer from this value on, of at least 16 digits, may not fit a float
 MAX_EXPONENT = np.int64(100_000)  # larger powers of ten need not be distinguished
 TENS = np.array([10.0**k for k in range(23)])
 EXACT_MANTISSA = np.uint64(1 << 53)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...array_types import FloatArray, IntArray
 from ..compile import inlined, kernel
-from .numbers import LONG, NINE, ONE, TEN, WRONG, ZERO, decimal
+from .numbers import INEXACT_BYTES, INEXACT_VALUE, LONG, NINE, ONE, TEN, WRONG, ZERO, decimal
 
 SPACE, TAB, NEWLINE, RETURN, COLON, HASH = (np.uint8(ord(c)) for c in " \t\n\r:#")
 QID = tuple(np.uint8(c) for c in b"qid:")
@@ -23,6 +23,12 @@ MAX_INDEX_DIGITS = np.uintp(10)
 def _ends(c: Any) -> Any:
     """Whether a token ends before this byte."""
     return c in (SPACE, NEWLINE, TAB, RETURN, HASH)
+
+
+@inlined
+def _inexact(value: Any, length: Any) -> Any:
+    """Whether a number may be an integer with more digits than a float holds."""
+    return length >= INEXACT_BYTES and abs(value) >= INEXACT_VALUE
 
 
 @kernel
@@ -53,8 +59,8 @@ def svmlight_lines(
     """Parse whole lines from `start` to `stop`, or to the first that is not simple; returns the end of the last one parsed.
 
     Indices are counted from `base`, up to `largest`. `done` holds the numbers of rows, stored values, rows of `long`, and
-    columns. A row of `long` is a number for Python's `float`: its destination (a stored value, or -1 - row for a label), and
-    the start and end of its text.
+    columns. A row of `long` is a number for Python, which is long or may not fit a float exactly: its destination (a stored
+    value, or -1 - row for a label), and the start and end of its text.
     """
     rows, n, spilled, width = np.uintp(done[0]), np.uintp(done[1]), np.uintp(done[2]), np.int64(done[3])
     i, end, max_long, first_index, max_index = (
@@ -73,7 +79,7 @@ def svmlight_lines(
         begin = i
         label, i, found = decimal(text, i)
         plain = found != WRONG and _ends(text[i])
-        if plain and found == LONG:
+        if plain and (found == LONG or _inexact(label, i - begin)):
             plain = spilled < max_long
             if plain:
                 long[spilled, 0], long[spilled, 1], long[spilled, 2] = -1 - np.int64(rows), begin, i
@@ -102,7 +108,7 @@ def svmlight_lines(
             if found == WRONG or not _ends(text[i]):
                 plain = False
                 break
-            if found == LONG:
+            if found == LONG or _inexact(x, i - begin):
                 if spilled >= max_long:
                     plain = False
                     break

@@ -1,0 +1,146 @@
+"""Numbers keep their digits: as identifiers in converted files, as labels, and in the notes on columns."""
+
+from __future__ import annotations
+
+import decimal
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from commands import rosenblatt
+from rosenblatt.data.readers import Options
+from rosenblatt.data.readers.read import read
+from rosenblatt.data.table import DataError, typed_labels
+from rosenblatt.kernels.compile import COMPILED
+
+ROWS = """id,big,zip,x,plus,power,zero,day,label
+9007199254740993,1000000000000000001,02163,0.1000000000000000055,+5,1e5,-0,2024-01-05,01
+9007199254740995,1000000000000000003,10001,0.25,+6,1.50,0,2024-01-06,1
+9007199254740997,1000000000000000007,00501,.5,007.5,2,1.,2024-01-06,01
+"""
+IDENTIFIERS = ("id", "big", "zip")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    (tmp_path / "rows.csv").write_text(ROWS)
+    return tmp_path / "rows.csv"
+
+
+@pytest.mark.parametrize("given", ["file", "stdin"])
+def test_tables_of_text_are_copied(table: Path, given: str) -> None:
+    source, stdin = (table, None) if given == "file" else ("-", ROWS)
+    assert rosenblatt("convert", source, "-", "--to", "csv", input=stdin).out == ROWS
+    assert rosenblatt("convert", source, "-", "--to", "tsv", input=stdin).out == ROWS.replace(",", "\t")
+    found = rosenblatt("convert", source, "-", "--to", "jsonl", input=stdin)
+    first = found.out.splitlines()[0]
+    for cell in ('"id": 9007199254740993,', '"zip": "02163",', '"x": 0.1000000000000000055,', '"plus": 5,', '"power": 1e5,'):
+        assert cell in first
+    assert "Column 'zip' is written as text, because a number would change it (such as 02163)." in found.err
+    assert [json.loads(line)["label"] for line in found.out.splitlines()] == ["01", "1", "01"]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "jsonl"])
+def test_identifiers_come_back_from_typed_formats(table: Path, ending: str) -> None:
+    pytest.importorskip("pyarrow")
+    assert rosenblatt("convert", table, table.with_suffix(f".{ending}")).code == 0
+    assert rosenblatt("convert", table.with_suffix(f".{ending}"), table.with_name("back.csv")).code == 0
+    before, after = (read(table.with_name(name), Options(as_written=True)) for name in ("rows.csv", "back.csv"))
+    for name, mine, other in zip(before.features.names, before.features.columns, after.features.columns, strict=True):
+        if name in (*IDENTIFIERS, "day"):
+            assert mine.tolist() == other.tolist()
+        else:
+            assert list(map(float, mine)) == list(map(float, other))
+    assert after.labels.tolist() == ["01", "1", "01"]
+
+
+@pytest.mark.parametrize("ending", ["svm", "npz"])
+def test_formats_of_floats_refuse_digits_they_do_not_hold(table: Path, ending: str) -> None:
+    found = rosenblatt("convert", table, table.with_suffix(f".{ending}"))
+    assert found.code == 2
+    assert "column 'id': 9007199254740993 does not fit into a float" in found.err
+    assert "use --categorical 'id' or --ignore 'id'" in found.err
+    found = rosenblatt("convert", table, table.with_suffix(f".{ending}"), "--categorical", "id", "--ignore", "big")
+    assert found.code == 0
+    assert "Column 'zip' looks like an identifier (such as 02163)" in found.err
+
+
+def test_missing_cells_are_filled_and_the_others_kept(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("a,b,label\n1.50,x,0\n,y,1\n2.50,z,0\n")
+    found = rosenblatt("convert", tmp_path / "rows.csv", "-", "--to", "csv", "--missing", "mean")
+    assert found.out == "a,b,label\n1.50,x,0\n2,y,1\n2.50,z,0\n"
+    (tmp_path / "rows.csv").write_text("a,b,label\n1.50,x,0\nfour,y,1\n2.50,z,0\n")
+    assert (
+        "'four' is not a number, but the column is numeric"
+        in rosenblatt("convert", tmp_path / "rows.csv", "-", "--to", "csv").err
+    )
+
+
+def test_train_names_identifiers_and_what_to_type(table: Path) -> None:
+    found = rosenblatt("train", table, "-o", table.with_suffix(".model"), "--holdout", "0", "--json").json
+    for name, text in (("id", "9007199254740993"), ("big", "1000000000000000001"), ("zip", "02163")):
+        start = f"Column {name!r} looks like an identifier (such as {text}), but is read as numbers. "
+        assert f"{start}To exclude it: --ignore {name!r}; as categories: --categorical {name!r}" in found["notes"]
+    assert not any("'x'" in note or "'plus'" in note for note in found["notes"])
+    predicted = rosenblatt("predict", table.with_suffix(".model"), table).out.split()
+    assert set(predicted) <= {"01", "1"}
+
+
+@pytest.mark.skipif(not COMPILED, reason="kernels that run as Python take too long")
+@pytest.mark.parametrize("late", ["00501", "9007199254740993"])
+def test_the_kernel_sees_identifiers_in_late_rows(tmp_path: Path, late: str) -> None:
+    rows = [f"{k},{k % 7}.25,{'ab'[k % 2]}" for k in range(60_000)]
+    (tmp_path / "rows.csv").write_text("id,x,label\n" + "\n".join([*rows, f"{late},1,a", f"{late},2,b"]) + "\n")
+    data = read(tmp_path / "rows.csv")
+    assert data.losses == {"id": late}
+    assert data.features.columns[0][-1] == float(late)
+
+
+def test_other_readers_see_integers_beyond_floats(tmp_path: Path) -> None:
+    big = 2**53 + 1
+    np.savez(tmp_path / "a.npz", X=np.array([[1, big], [2, 3]]), y=np.array([2**60 + 1, 2**60 + 3]))
+    assert read(tmp_path / "a.npz").losses == {"1": str(big)}
+    assert typed_labels(read(tmp_path / "a.npz").labels).tolist() == [str(2**60 + 1), str(2**60 + 3)]
+    (tmp_path / "b.jsonl").write_text(f'{{"a": {big}, "label": {10**24 + 1}}}\n{{"a": 1, "label": {10**24 + 3}}}\n')
+    data = read(tmp_path / "b.jsonl", Options(label="label"))
+    assert (data.losses, data.labels.tolist()) == ({"a": str(big)}, [str(10**24 + 1), str(10**24 + 3)])
+    (tmp_path / "c.svm").write_text(f"1 4:{big}\n2 1:3\n")
+    assert read(tmp_path / "c.svm").losses == {"4": str(big)}
+    assert (
+        "column '4': 9007199254740993 does not fit into a float"
+        in rosenblatt("convert", tmp_path / "c.svm", tmp_path / "c.csv").err
+    )
+    (tmp_path / "d.svm").write_text(f"{big} 1:1\n{big + 2} 1:2\n")
+    with pytest.raises(DataError, match="the label is '9007199254740993', which a float does not hold exactly"):
+        read(tmp_path / "d.svm")
+
+
+def test_columns_of_parquet_keep_their_digits(tmp_path: Path) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    columns: dict[str, Any] = {
+        "i": pa.array([2**53 + 1, None], pa.int64()),
+        "u": pa.array([2**64 - 1, 7], pa.uint64()),
+        "d": pa.array([decimal.Decimal("12345678901234567890.10"), decimal.Decimal("1.20")]),
+        "label": ["01", "1"],
+    }
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    data = read(tmp_path / "a.parquet", Options(missing="mean", label="label"))
+    assert data.losses == {"i": str(2**53 + 1), "u": str(2**64 - 1), "d": "12345678901234567890"}
+    found = rosenblatt("convert", tmp_path / "a.parquet", "-", "--to", "csv", "--ignore", "i", "--label", "label")
+    assert found.out == "u,d,label\n18446744073709551615,12345678901234567890.10,01\n7,1.20,1\n"
+
+
+def test_labels_stay_apart() -> None:
+    assert typed_labels(np.array(["1_000", "1000"], object)).tolist() == ["1_000", "1000"]
+    assert typed_labels(np.array(["01", "1"], object)).tolist() == ["01", "1"]
+    assert typed_labels(np.array(["\u0661", "1"], object)).tolist() == ["\u0661", "1"]
+
+
+def test_a_label_with_a_leading_zero_is_not_the_class_without(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("x,label\n" + "1,1\n2,2\n" * 10)
+    (tmp_path / "other.csv").write_text("x,label\n1,01\n2,2\n")
+    assert rosenblatt("train", tmp_path / "rows.csv", "-o", tmp_path / "m").code == 0
+    assert "label '01' is unknown to the model" in rosenblatt("evaluate", tmp_path / "m", tmp_path / "other.csv").err
