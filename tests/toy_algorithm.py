@@ -7,7 +7,8 @@ from typing import Any, Literal
 from rosenblatt.catalog import Algorithm, EstimatorEntry, Option
 from rosenblatt.data.problem import Problem
 from rosenblatt.estimators.base import RandomState
-from rosenblatt.estimators.online import JointOrOvr, Keep, OnlineClassifier, VoteCount
+from rosenblatt.estimators.online import OnlineClassifier
+from rosenblatt.estimators.online_parameters import JointOrOvr, Keep, VoteCount
 from rosenblatt.estimators.row_weights import ClassWeight
 from rosenblatt.online.rules.perceptron import PerceptronRule
 from rosenblatt.validation import check_number

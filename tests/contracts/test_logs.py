@@ -96,7 +96,8 @@ def test_dense_and_csr_agree(name, scheme, dtype):
 @pytest.mark.once
 def test_weights_keep_the_number_type_of_the_rows(make, scheme, dtype, pack):
     X, y = rows_of(scheme, dtype)
-    model = make().fit(pack(X), y)
+    rows = pack(X)
+    model = make().fit(rows, y)
     k = SCHEMES[scheme][0]
     if hasattr(model, "coef_"):
         assert model.coef_.dtype == dtype
@@ -131,7 +132,7 @@ def test_rows_are_neither_changed_nor_copied(make, scheme, dtype, pack):
     model.predict(rows)
     assert np.array_equal(rows.toarray() if sp.issparse(rows) else rows, rows_of(scheme, dtype)[0])
     assert np.array_equal(y, labels)
-    kept = model.log_._record.problem.rows
+    kept = model.log_._whole()._record.problem.rows
     if sp.issparse(rows):
         assert np.shares_memory(kept.values, rows.data)
         assert np.shares_memory(kept.indices, rows.indices)
@@ -141,7 +142,8 @@ def test_rows_are_neither_changed_nor_copied(make, scheme, dtype, pack):
 
 def test_the_log_replays_to_the_last_weights(make, scheme, dtype, pack):
     X, y = rows_of(scheme, dtype)
-    model = make(keep="last").fit(pack(X), y)
+    rows = pack(X)
+    model = make(keep="last").fit(rows, y)
     coef, intercept = model.log_.weights_at(model.log_.n_updates)
     assert np.array_equal(coef, model.coef_)
     assert np.array_equal(intercept, model.intercept_)

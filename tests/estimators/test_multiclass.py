@@ -156,7 +156,8 @@ def test_one_vs_rest_is_the_textbook_for_each_class(container, k):
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_one_vs_rest_batch_is_the_textbook_for_each_class(container):
     X, codes = noisy(50, 4, 3, seed=1)
-    model = rb.Perceptron(multiclass="ovr", update="batch", max_iter=5).fit(CONTAINERS[container](X), codes)
+    rows = CONTAINERS[container](X)
+    model = rb.Perceptron(multiclass="ovr", update="batch", max_iter=5).fit(rows, codes)
     for h, run in enumerate(one_vs_rest(batch, augment(X), codes, 3, 5)):
         assert np.array_equal(planes(model)[h], run.last)
     for h, log in enumerate(model.log_.runs()):

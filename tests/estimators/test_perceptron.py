@@ -193,7 +193,8 @@ def test_batch_is_the_textbook(container, mean, options, textbook):
     X, codes = noisy(40, 3, 2, seed=3)
     c = np.random.default_rng(1).integers(1, 4, 40).astype(float)
     update = "batch-mean" if mean else "batch"
-    model = rb.Perceptron(update=update, max_iter=6, **options).fit(CONTAINERS[container](X), codes, sample_weight=c)
+    rows = CONTAINERS[container](X)
+    model = rb.Perceptron(update=update, max_iter=6, **options).fit(rows, codes, sample_weight=c)
     run = batch(augment(X), 2 * codes - 1, 6, mean=mean, c=c, **textbook)
     assert model.n_updates_ == len(run.times) == 6
     np.testing.assert_allclose(plane(model), run.last, rtol=1e-12, atol=1e-12)

@@ -16,9 +16,19 @@ X, y = RNG.normal(size=(40, 3)), np.arange(40) % 3
 
 
 @pytest.mark.parametrize("keep", ["average", "vote"])
-def test_a_stream_after_a_fit_notices_that_its_rows_were_overwritten(keep):
+def test_a_stream_after_a_fit_may_overwrite_its_rows(keep):
+    buffer, chunk = X.copy(), X[::-1] * 2.0
+    model = rb.Perceptron(keep=keep, max_iter=2, random_state=0).fit(buffer, y)
+    buffer[:] = chunk
+    model.partial_fit(buffer, y)
+    kept = rb.Perceptron(keep=keep, max_iter=2, random_state=0).fit(X, y).partial_fit(chunk, y)
+    np.testing.assert_array_equal(model.decision_function(X), kept.decision_function(X))
+
+
+@pytest.mark.parametrize("keep", ["average", "vote"])
+def test_a_stream_that_needs_the_rows_of_a_fit_notices_that_they_were_overwritten(keep):
     buffer = X.copy()
-    model = rb.Perceptron(keep=keep, max_iter=2).fit(buffer, y)
+    model = rb.Perceptron(max_iter=2).fit(buffer, y).set_params(keep=keep)
     buffer[:] = 1.0
     with pytest.raises(ValueError, match="X or coef_ was changed after fit"):
         model.partial_fit(buffer, y)

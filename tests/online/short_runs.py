@@ -33,7 +33,8 @@ def noisy_rows(classes: int, n: int = 30, d: int = 4) -> tuple[Any, Any]:
 
 
 def fitted(classes: int, csr: bool = False, weights: bool = False, estimator: Any = rb.Perceptron, **parameters: Any) -> Any:
+    """A model whose log keeps its rows."""
     X, y = noisy_rows(classes)
     c = 0.5 + np.arange(len(y)) % 3 if weights else None
-    options = {"max_iter": 3, "random_state": 0, **parameters}
+    options = {"max_iter": 3, "random_state": 0, "log": "rows", **parameters}
     return estimator(**options).fit(sp.csr_array(X) if csr else X, y, sample_weight=c)

@@ -186,7 +186,8 @@ def test_readings_of_readings_are_readings_of_the_run():
     model = rb.Perceptron(order="cyclic").fit(X2, Y2)
     there_and_back = model.reading("vote").reading("pocket").reading("last")
     assert np.array_equal(there_and_back.coef_, model.coef_)
-    assert there_and_back.log_ is model.log_
+    assert list(there_and_back.log_) == list(model.log_)
+    assert not there_and_back.log_.is_compact
 
 
 # --- particular runs ---------------------------------------------------------------------------------------------------
@@ -334,13 +335,24 @@ def test_a_run_without_a_log_has_no_other_readings(keep):
         model.reading(keep)
 
 
-def test_a_pickled_model_keeps_every_reading_but_the_pocket():
+def test_a_pickled_model_takes_its_rows_again():
     model = rb.Perceptron(random_state=0).fit(X2, Y2)
+    loaded = pickle.loads(pickle.dumps(model))
+    for keep in ("last", "pocket", "average", "vote"):
+        assert np.array_equal(loaded.reading(keep, X2, Y2).decision_function(T2), model.reading(keep).decision_function(T2))
+        if keep != "last":
+            with pytest.raises(ValueError, match=r"call reading\(keep, X, y\) with the X and y of fit"):
+                loaded.reading(keep)
+
+
+def test_a_pickled_model_whose_log_keeps_rows_has_every_reading_but_the_pocket():
+    model = rb.Perceptron(random_state=0, log="rows").fit(X2, Y2)
     loaded = pickle.loads(pickle.dumps(model))
     for keep in ("last", "average", "vote"):
         assert np.array_equal(loaded.reading(keep).decision_function(T2), model.reading(keep).decision_function(T2))
-    with pytest.raises(ValueError, match="pocket needs all training rows"):
+    with pytest.raises(ValueError, match=r"call reading\(keep, X, y\)"):
         loaded.reading("pocket")
+    assert np.array_equal(loaded.reading("pocket", X2, Y2).coef_, model.reading("pocket").coef_)
 
 
 def test_a_reading_after_the_rows_changed_is_refused():

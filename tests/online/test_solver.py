@@ -229,7 +229,7 @@ def test_random_one_vs_rest_heads_are_verified_one_by_one() -> None:
 @pytest.mark.parametrize("k", [2, 3])
 def test_the_mistakes_order_draws_misclassified_rows_only(k: int, container: Any) -> None:
     X, y = noise(k=k)
-    model = perceptron(order="mistakes", max_iter=1, random_state=0).fit(container(X), y)
+    model = perceptron(order="mistakes", max_iter=1, random_state=0, log="rows").fit(container(X), y)
     for t, row in enumerate(model.log_.rows):
         coef, intercept = model.log_.weights_at(t)
         s = coef @ X[row] + intercept

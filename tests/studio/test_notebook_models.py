@@ -200,7 +200,8 @@ def test_runs_too_long_or_sparse_to_be_played_are_made_again(shown: Any) -> None
         "This is a new run on these points. It stops after 10,000 updates; the model made "
         f"{long.n_updates_:,}, so its result may be better."
     )
-    page = shown(rb.Perceptron(random_state=0).fit(sp.csr_array(X), Y).show())
+    rows = sp.csr_array(X)
+    page = shown(rb.Perceptron(random_state=0).fit(rows, Y).show())
     assert page["note"] == "This is a new run on these points."
 
 

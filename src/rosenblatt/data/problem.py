@@ -43,6 +43,8 @@ class Problem:
     x0: float
     visited: IntArray | None = None  # the rows of positive weight; None: all of them
     pages: Pages | None = field(default=None, compare=False)  # None: the rows are in memory
+    # Finds the rows again in the X of the caller, which a fitted model does not keep; returns None if X is gone.
+    find_rows: Callable[[], Rows | None] | None = field(default=None, compare=False)
 
     @property
     def n_rows(self) -> int:

@@ -18,7 +18,7 @@ from ..online.stopping import Stop, chunk_stop
 from ..progress import current_callback
 from ..validation import check_choice, check_flag, check_integer, check_number
 from .base import KnownClasses, LinearClassifier, RandomState, SolutionPath, Way, check_n_jobs_and_verbose, seed_of
-from .online import JointOrOvr
+from .online_parameters import JointOrOvr
 from .row_weights import ClassWeight
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
@@ -24,6 +24,7 @@ from ..data.problem import Problem, classes_and_codes, classes_of_chunk, make_pr
 from ..losses import Objective
 from ..scores import linear_scores
 from ..validation import ParameterError, ParameterTypeError
+from .row_reference import FLOATS, reference_to
 from .row_weights import ClassWeight, row_weights
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from ..online.stopping import Stop
     from ..online.update_log import UpdateLog
 
-FLOATS = [np.float64, np.float32]
 # How a fit moves the weights: row by row, with all rows at once, or as iterations of a solver, which are no updates.
 Way: TypeAlias = Literal["online", "batch", "solver"]
 # What the page shows on the way to a solution: soft margins whose cost grows to that of the model ("cost") or to the widest
@@ -227,7 +227,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         # the first pass stops there. `_learn` checks X if some rows are not visited.
         self._check_parameters()
         data = self._prepare(X, y, sample_weight)
-        problem, classes = data.problem(self._multiclass, self._x0, self._takes_unsorted_columns), data.classes
+        any_order, classes = self._takes_unsorted_columns, data.classes
+        problem = data.problem(self._multiclass, self._x0, any_order)
+        problem = replace(problem, find_rows=reference_to(X, problem.rows, any_order))
         check_finite = partial(self._check_finite, data.X)
         del data  # the problem holds the rows that are needed
         return self._learn(problem, classes, check_finite)
@@ -345,7 +347,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X, y : array-like, default=None
-            The training data. May be omitted if the update log holds the rows.
+            The training data. May be omitted if the update log finds its rows: as long as the caller keeps the X of `fit`.
         columns : pair of str or int, default=None
             Two columns of X to fit again on. None takes the first two principal components if X has more than two columns.
 

@@ -203,6 +203,7 @@ class MaxMargin(MarginClassifier):
         except NotSeparable as proof:
             if self.inseparable == "raise":
                 raise
+            proof.__traceback__ = None  # its frames would keep X alive
             found, solver = nearest_points(head.problem, price=1.0, **options), "active-set"
             if found.stop.reason == "tolerance":
                 return found, Stop("inseparable", "no plane separates the rows; slack was allowed"), proof, solver

@@ -5,12 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..array_types import Array, IntArray
+from ..array_types import Array, IntArray, MatrixLike
 from ..data.problem import Problem, as_heads, zero_state
 from ..kernels.linear.schemes import State
 from ..least_squares.nonlinear import NonlinearOutOfRangeError, evaluate, minimize_nonlinear, total_sqnorm
@@ -20,8 +20,12 @@ from ..online.run import OutOfRangeError, RunConfig, RunResult
 from ..online.schedules import Step
 from ..validation import ParameterError, check_choice, check_integer, check_number
 from .base import RandomState, SolutionPath, StopWarning, StreamingObstacle, Way
-from .online import JointOrOvr, Keep, OnlineClassifier, VoteCount
+from .online import OnlineClassifier
+from .online_parameters import JointOrOvr, Keep, Log, VoteCount
 from .row_weights import ClassWeight
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 Solver: TypeAlias = Literal["minimum", "online", "batch", "batch-mean"]
 Order: TypeAlias = Literal["cyclic", "permuted", "random"]
@@ -76,8 +80,10 @@ class NonlinearMSE(OnlineClassifier):
         Multiplies `sample_weight`.
     warm_start : bool, default=False
         Start `fit` from the last weights of the previous fit.
-    log : bool, default=True
+    log : bool or "rows", default=True
         Keep the update log of online and batch runs in `log_`.
+        The log holds no rows: it finds them in X as long as the caller keeps X. "rows": the log keeps X alive, too, and
+        pickles hold the rows that moved the weights.
     random_state : int, RandomState or None, default=None
         Seed of the row order.
     n_jobs : int, default=None
@@ -148,7 +154,7 @@ class NonlinearMSE(OnlineClassifier):
         vote_count: VoteCount = "lifetime",
         class_weight: ClassWeight = None,
         warm_start: bool = False,
-        log: bool = True,
+        log: Log = True,
         random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -171,13 +177,17 @@ class NonlinearMSE(OnlineClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def reading(self, keep: Keep) -> Self:
+    def reading(self, keep: Keep, X: MatrixLike | None = None, y: npt.ArrayLike | None = None) -> Self:
         """Return another reading of the same run as a fitted estimator, without fitting again.
 
         Parameters
         ----------
         keep : {"last", "pocket", "average", "vote"}
             Which hypothesis of the run to keep. "minimum" has only the last.
+        X : {array-like, sparse matrix} of shape (n_rows, n_features), default=None
+            The rows of `fit`, in their order, if the caller has not kept the X of `fit`. They are checked.
+        y : array-like of shape (n_rows,), default=None
+            The labels of `fit`, if X is given.
 
         Returns
         -------
@@ -187,7 +197,7 @@ class NonlinearMSE(OnlineClassifier):
         check_is_fitted(self, "classes_")
         if self.solver == "minimum" and keep != "last":
             raise ValueError(f"solver='minimum' has no updates to read, got keep={keep!r}: use solver='online'")
-        return super().reading(keep)
+        return super().reading(keep, X, y)
 
     @property
     def _multiclass(self) -> JointOrOvr:

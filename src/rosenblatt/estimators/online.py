@@ -7,7 +7,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..array_types import Array, FloatArray, Matrix, MatrixLike
-from ..data.problem import Problem, copy_state, heads_of, virtual_sums, zero_sums
+from ..data.problem import Problem, copy_state, virtual_sums, zero_sums
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import State
 from ..online.history import History, Init, history_of_fit, initial_state
@@ -25,33 +25,25 @@ from ..online.solver import solve, visited_every_row
 from ..online.stopping import Stop, chunk_stop
 from ..online.update_log import UpdateLog
 from ..progress import current_callback
-from ..validation import check_choice, check_flag, check_integer, check_number
+from ..validation import check_choice
 from .base import (
-    FLOATS,
     KnownClasses,
     LinearClassifier,
     RandomState,
     StopWarning,
     StreamingObstacle,
     Way,
-    check_n_jobs_and_verbose,
     seed_of,
 )
+from .online_parameters import JointOrOvr, Keep, Log, VoteCount, auto_passes, check_online_parameters
+from .row_reference import FLOATS
 from .row_weights import ClassWeight
+from .run_readings import hypothesis_of, run_found_in
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from ..proofs.run_proofs import Proofs
-
-Keep: TypeAlias = Literal["last", "pocket", "average", "vote"]
-Order: TypeAlias = Literal["cyclic", "permuted", "random", "mistakes"]
-JointOrOvr: TypeAlias = Literal["joint", "ovr"]
-VoteCount: TypeAlias = Literal["lifetime", "survivals"]
-# max_iter="auto", as measured in docs/defaults.md: this number of passes, or more on small sets, to visit this number of rows.
-AUTO_PASSES = 10
-AUTO_VISITS = 10_000
-MAX_AUTO_PASSES = 1000
 
 
 def _streams(self: OnlineClassifier) -> bool:
@@ -69,7 +61,7 @@ class OnlineClassifier(LinearClassifier):
     max_iter: int | Literal["auto"] | None
     vote_count: VoteCount
     warm_start: bool
-    log: bool
+    log: Log
     random_state: RandomState
     n_jobs: int | None
     verbose: int
@@ -97,6 +89,10 @@ class OnlineClassifier(LinearClassifier):
     @property
     def _order(self) -> str:
         return self.order
+
+    @property
+    def _keeps_rows(self) -> bool:
+        return self.log == "rows"
 
     # --- defined by subclasses ---------------------------------------------------------------------------------------------
 
@@ -199,13 +195,15 @@ class OnlineClassifier(LinearClassifier):
         if endless and not (stop.separated or proved):
             warnings.warn(StopWarning("the rows were not separated", stop), stacklevel=4)
         self._classes_fixed = True
-        self._set(history_of_fit(problem, classes, result), stop, result.passes)
+        self._set(self._held(history_of_fit(problem, classes, result), self.keep), stop, result.passes)
         self._forget_proofs()
         if proofs is not None:
             self.certificate_ = proofs.certificates
         if not self.log:
             self._forget_log()
         self._finish(problem)
+        if self.log_ is not None and not self._keeps_rows:
+            self.log_._record.release_rows()
         return self
 
     @available_if(_streams)
@@ -278,17 +276,7 @@ class OnlineClassifier(LinearClassifier):
     # --- pieces of a fit -----------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        check_choice("keep", self.keep, get_args(Keep))
-        check_choice("multiclass", self._multiclass, get_args(JointOrOvr))
-        check_choice("vote_count", self.vote_count, get_args(VoteCount))
-        check_number("intercept_scaling", self.intercept_scaling)
-        for name in ("fit_intercept", "warm_start", "log"):
-            check_flag(name, getattr(self, name))
-        if isinstance(self.max_iter, str):
-            check_choice("max_iter", self.max_iter, ("auto",), "a whole number", "None")
-        elif self.max_iter is not None:
-            check_integer("max_iter", self.max_iter)
-        check_n_jobs_and_verbose(self.n_jobs, self.verbose)
+        check_online_parameters(self)
         self._check_own_parameters()
 
     def _config(self, problem: Problem, keep_log: bool) -> RunConfig:
@@ -303,12 +291,15 @@ class OnlineClassifier(LinearClassifier):
 
     def _passes(self, problem: Problem) -> int | None:
         """Return the number of passes for max_iter="auto"."""
-        least, visits = (1, AUTO_VISITS // 10) if self._scans_for_each_update else (AUTO_PASSES, AUTO_VISITS)
-        return min(max(least, -(-visits // max(1, problem.n_visited))), MAX_AUTO_PASSES)
+        return auto_passes(problem.n_visited, self._scans_for_each_update)
 
     def _set(self, run: History, stop: Stop, passes: int) -> None:
         """Set the fitted attributes."""
-        fitted = self._read(run, self.keep)
+        fitted: dict[str, Any] = {"_votes": None}  # computed when they are first used, from rows that the history holds
+        if self.keep != "vote" or len(run.classes) < 2:
+            fitted = hypothesis_of(run, self.keep, self.n_features_in_, effective_n_jobs(self.n_jobs))
+        elif any(not log.is_compact for _, log in run.logs):
+            fitted["_votes"] = self._count_votes(run)  # now, since X may change
         for name in ("coef_", "intercept_", "pocket_errors_", "_votes"):
             self.__dict__.pop(name, None)
         self.__dict__.update(
@@ -321,27 +312,43 @@ class OnlineClassifier(LinearClassifier):
             _run=run,
         )
 
+    def _held(self, run: History, keep: str) -> History:
+        """Return the run with what a reading needs later, when X is gone."""
+        if keep == "vote":
+            run.check_logged("vote")
+            return run if self._keeps_rows else run.holding(keep)
+        return run.holding(keep) if self._keeps_rows else run.holding(keep).without_rows()
+
     def _forget_proofs(self) -> None:
         for name in ("certificate_", "_convergence"):
             self.__dict__.pop(name, None)
 
     def _forget_log(self) -> None:
+        if self.keep == "vote" and self._votes is None:
+            self._votes = self._count_votes(self._run)
         self.log_, self._run = None, replace(self._run, logs=(), logged=False)
 
     # --- readings ------------------------------------------------------------------------------------------------------
 
-    def reading(self, keep: Keep) -> Self:
+    def reading(self, keep: Keep, X: MatrixLike | None = None, y: npt.ArrayLike | None = None) -> Self:
         """Return another reading of the same run as a fitted estimator, without fitting again.
+
+        A fitted model does not keep the rows of X. "last" never needs them, and each model has what its own `keep` needs. Other
+        readings find the rows as long as the caller keeps the X of `fit`; for a loaded model, give X and y again.
 
         Parameters
         ----------
         keep : {"last", "pocket", "average", "vote"}
             Which hypothesis of the run to keep, see the parameter `keep`.
+        X : {array-like, sparse matrix} of shape (n_rows, n_features), default=None
+            The rows of `fit`, in their order. Shape, number type, a sample of the values and the replay of the log are checked.
+        y : array-like of shape (n_rows,), default=None
+            The labels of `fit`, if X is given. The weights of the rows are known.
 
         Returns
         -------
         model : object
-            A copy of this estimator with that reading.
+            A copy of this estimator with that reading. Its `log_` finds its rows in X, if X was given.
 
         Examples
         --------
@@ -352,34 +359,19 @@ class OnlineClassifier(LinearClassifier):
         """
         check_is_fitted(self, "classes_")
         check_choice("keep", keep, get_args(Keep))
+        if (X is None) != (y is None):
+            raise ValueError("reading takes X and y together, or neither")
+        run = self._run if X is None or y is None else run_found_in(self, self._run, X, y)
         other = copy.copy(self)
-        if keep == self.keep:
+        if keep == self.keep and X is None:
             return other
-        self._run.check_rows()
+        if run.needs_rows(keep):
+            run.check_rows(whole=keep == "pocket")
         other.keep = keep
-        other._set(self._run, self.stop_, self.n_iter_)
-        other.log_ = self.log_
+        other._set(self._held(run, keep), self.stop_, self.n_iter_)
+        if self.log_ is None:
+            other.log_ = None
         return other
-
-    def _read(self, run: History, keep: str) -> dict[str, Any]:
-        """Return the attributes that make up a reading."""
-        x0 = run.state.x0
-        if len(run.classes) < 2:
-            return {"coef_": np.zeros((1, self.n_features_in_)), "intercept_": np.zeros(1)}
-        if keep == "vote":
-            # The log of a fit refers to X, which may change, so its vote is taken now; a stream's when it is first used.
-            run.check_logged("vote")
-            live = any(not log.is_compact for _, log in run.logs)
-            return {"_votes": run.votes(self._multiclass == "ovr", self.vote_count) if live else None}
-        if keep == "pocket":
-            pockets = run.pockets(effective_n_jobs(self.n_jobs))
-            states = [found.state for found in pockets]
-            heads = np.concatenate([heads_of(state.w, run.dense) for state in states])
-            bias = np.concatenate([state.bias for state in states])
-            errors = np.array([found.errors for found in pockets])
-            return {"coef_": heads, "intercept_": bias * x0, "pocket_errors_": errors}
-        state = run.average() if keep == "average" else run.state
-        return {"coef_": heads_of(state.w, run.dense), "intercept_": state.bias * x0}
 
     # --- predicting ----------------------------------------------------------------------------------------------------
 
@@ -387,8 +379,17 @@ class OnlineClassifier(LinearClassifier):
         if "coef_" in self.__dict__:
             return super()._scores(X)
         if self._votes is None:
-            self._votes = self._run.votes(self._multiclass == "ovr", self.vote_count)
+            self._votes = self._count_votes(self._run)
         return np.concatenate([vote.scores(X, effective_n_jobs(self.n_jobs)) for vote in self._votes], axis=1)
+
+    def _count_votes(self, run: History) -> list[Vote]:
+        return run.votes(self._multiclass == "ovr", self.vote_count)
+
+    def __getstate__(self) -> Any:
+        state = dict(super().__getstate__())
+        if state.get("_votes") and self._run.logs and all(log.is_compact for _, log in self._run.logs):
+            state["_votes"] = None  # the log holds the same rows
+        return state
 
     def __getattr__(self, name: str) -> Any:
         if name in ("coef_", "intercept_") and "_votes" in self.__dict__:

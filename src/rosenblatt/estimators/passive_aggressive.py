@@ -8,7 +8,8 @@ from ..data.problem import Problem
 from ..online.rules.passive_aggressive import PassiveAggressiveRule, Variant, passive_aggressive_rule
 from ..validation import check_choice, check_integer, check_number
 from .base import RandomState
-from .online import JointOrOvr, Keep, OnlineClassifier, Order, VoteCount
+from .online import OnlineClassifier
+from .online_parameters import JointOrOvr, Keep, Log, Order, VoteCount
 from .row_weights import ClassWeight
 
 
@@ -53,8 +54,10 @@ class PassiveAggressive(OnlineClassifier):
         Scales C for the rows of a class.
     warm_start : bool, default=False
         Start `fit` from the last weights of the previous fit.
-    log : bool, default=True
+    log : bool or "rows", default=True
         Keep the update log in `log_`.
+        The log holds no rows: it finds them in X as long as the caller keeps X. "rows": the log keeps X alive, too, and
+        pickles hold the rows that moved the weights.
     random_state : int, RandomState or None, default=None
         Seed of the row order.
     n_jobs : int, default=None
@@ -112,7 +115,7 @@ class PassiveAggressive(OnlineClassifier):
         vote_count: VoteCount = "lifetime",
         class_weight: ClassWeight = None,
         warm_start: bool = False,
-        log: bool = True,
+        log: Log = True,
         random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int = 0,

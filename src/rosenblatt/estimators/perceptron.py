@@ -15,9 +15,11 @@ from ..online.rules.perceptron import PerceptronRule
 from ..online.run import RunConfig, RunResult
 from ..online.schedules import Step
 from ..online.solver import solve
+from ..online.training_rows import MissingRowsError
 from ..validation import check_choice, check_flag, check_integer, check_number
 from .base import RandomState, StreamingObstacle, Way
-from .online import JointOrOvr, Keep, OnlineClassifier, Order, VoteCount
+from .online import OnlineClassifier
+from .online_parameters import JointOrOvr, Keep, Log, Order, VoteCount
 from .row_weights import ClassWeight
 
 if TYPE_CHECKING:
@@ -83,8 +85,9 @@ class Perceptron(OnlineClassifier):
         Scales the steps of a class, as `sample_weight` does those of a row.
     warm_start : bool, default=False
         Start `fit` from the last weights of the previous fit. Clock, counts and step sizes start over.
-    log : bool, default=True
-        Keep the update log in `log_`. False drops it as soon as the reading allows.
+    log : bool or "rows", default=True
+        Keep the update log in `log_`. The log holds no rows: it finds them in X as long as the caller keeps X. "rows": the log
+        keeps X alive, too, and pickles hold the rows that moved the weights. False drops it as soon as the reading allows.
     certify : bool, default=False
         Run until the rows are separated or it is *proved that no plane separates them*. If the rows are not separated after
         100 passes (full scans, where each update takes one), they are passed to `rb.certify`, once. If no plane exists, the
@@ -127,7 +130,7 @@ class Perceptron(OnlineClassifier):
     convergence_ : list of Convergence
         The two inequalities of the convergence proof along this run: mistakes against their bound, |w_t|^2 against t R^2,
         <w_t, u> against t gamma. One entry, or one per class for one-vs-rest of more than two classes. Computed on first
-        access, from `log_` and the rows; `dir` does not list it before.
+        access, from `log_` and the rows; `dir` does not list it before. If X is gone: `reading(keep, X, y).convergence_`.
 
     See Also
     --------
@@ -164,7 +167,7 @@ class Perceptron(OnlineClassifier):
         vote_count: VoteCount = "lifetime",
         class_weight: ClassWeight = None,
         warm_start: bool = False,
-        log: bool = True,
+        log: Log = True,
         certify: bool = False,
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -236,7 +239,7 @@ class Perceptron(OnlineClassifier):
             and isinstance(self.init, str)
             and self.init == "zeros"
             and self.class_weight is None
-            and (log is None or not log._record.problem.labels.weights.size)
+            and (log is None or not log._record.labels.weights.size)
             and not self.warm_start
             and (self.multiclass == "joint" or len(self.classes_) == 2)
         )
@@ -256,12 +259,18 @@ class Perceptron(OnlineClassifier):
             raise AttributeError("convergence_ needs the log of a whole run: use fit with log=True, not partial_fit")
         from ..proofs.convergence import UNKNOWN, convergence  # proofs take a fifth of a second to load
 
-        self._run.check_rows()
-        runs = log.runs()
-        if len(runs) > 1:
-            classes = np.array([False, True])
-        given = self.__dict__.get("certificate_", [UNKNOWN] * len(runs))
-        return [convergence(run, classes, self._margin_used, one) for run, one in zip(runs, given, strict=True)]
+        try:
+            self._run.check_rows()
+            runs = log._pinned().runs()
+            if len(runs) > 1:
+                classes = np.array([False, True])
+            given = self.__dict__.get("certificate_", [UNKNOWN] * len(runs))
+            return [convergence(run, classes, self._margin_used, one) for run, one in zip(runs, given, strict=True)]
+        except MissingRowsError:
+            raise AttributeError(
+                "convergence_ needs the training rows, which a fitted model does not keep: read it as "
+                "reading(keep, X, y).convergence_ with the X and y of fit"
+            ) from None
 
     def __dir__(self) -> list[str]:
         # scikit-learn reads every attribute that is listed, also for its diagrams of estimators. That must not start a proof.

@@ -34,9 +34,10 @@ class MarginClassifier(LinearClassifier):
 
     @property
     def support_vectors_(self) -> list[Matrix]:
-        """The support vectors: the rows `support_` of X, one matrix per binary problem. They are copied from X on access."""
+        """The support vectors: the rows `support_` of X, one matrix per binary problem, as they were in `fit`."""
         if "_support_rows" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__} has no support_vectors_ before fit")
+            where = "; copies, pickles and model files hold no rows: use X[support_[0]]" if "support_" in self.__dict__ else ""
+            raise AttributeError(f"{type(self).__name__} has no support_vectors_ before fit{where}")
         rows, places = self._support_rows
         return [rows_as_matrix(take_rows(rows, place), 0, len(place)) for place in places]
 
@@ -46,18 +47,15 @@ class MarginClassifier(LinearClassifier):
         return 0.5 * float(np.square(self.coef_).sum())
 
     def __getstate__(self) -> Any:
-        """Pickle the support vectors, not all of X."""
-        state = dict(super().__getstate__())
-        if "_support_rows" in state:
-            rows, places = state["_support_rows"]
-            every = np.unique(np.concatenate(places))
-            state["_support_rows"] = take_rows(rows, every), [np.searchsorted(every, place) for place in places]
-        return state
+        """Leave out the support vectors: pickles and copies hold no training rows."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_support_rows"}
 
     def _set_each(self, rows: Rows, attributes: dict[str, Any]) -> None:
-        """Set the attributes, and keep the rows that the support vectors are taken from."""
+        """Set the attributes, and copy the support vectors: the caller may change or drop X."""
         self.__dict__.update(attributes)
-        self._support_rows = (rows, attributes["support_"])
+        places = attributes["support_"]
+        every = np.unique(np.concatenate(places))
+        self._support_rows = take_rows(rows, every), [np.searchsorted(every, place) for place in places]
 
     def _scores(self, X: Matrix) -> FloatArray:
         scores = super()._scores(X)

@@ -21,9 +21,10 @@ from ..kernels.linear.schemes import Binary, Joint, Rest, State
 from ..kernels.linear.walks import Moves
 from ..validation import ParameterError
 from .pocket import Pocket, pocket
-from .readings import Vote, Walk, average, births, constant_walk, sums_of_times, vote_weights, walk_of_log
+from .readings import Vote, Walk, average, births, constant_walk, sums_of_average, sums_of_times, vote_weights, walk_of_log
 from .run import Rule, RunConfig, RunResult
 from .solver import solve
+from .training_rows import CHANGED_ROWS, ChangedRowsError, TrainingRows
 from .update_log import UpdateLog
 
 Init: TypeAlias = Literal["zeros", "sum"] | npt.ArrayLike
@@ -41,6 +42,7 @@ class History:
     sums: State | None = None  # sum of time-weighted moves, for the average
     logs: tuple[tuple[Array, UpdateLog], ...] = ()  # one, or one per chunk, with the classes known at the time
     logged: bool = True  # whether the logs hold every update
+    averaged: State | None = None  # the average of a fit, from which its sums are recovered; its weights are those of `coef_`
 
     @property
     def heads(self) -> FloatArray:
@@ -51,15 +53,14 @@ class History:
     def learn(self, problem: Problem, rule: Rule, config: RunConfig, classes: Array, keep: str) -> tuple[History, RunResult]:
         """Make one cyclic pass over a chunk."""
         votes = keep == "vote"
-        if keep != "last" and any(not log.is_compact for _, log in self.logs):
+        if keep != "last" and self.needs_rows(keep):
             self.check_rows()
-        if votes:
-            self.check_logged("vote")
+        before = self.holding(keep)
         config = replace(config, order="cyclic", max_iter=1, visited_before=self.seen, keep_log=votes)
         state = self._converted(self.state, problem, classes)
-        sums = self._converted(self._sums(), problem, classes) if keep == "average" else None
+        sums = self._converted(before._sums(), problem, classes) if keep == "average" else None
         result = solve(problem, rule, config, state, sums)
-        logs = tuple((known, log if log.is_compact else log.compact()) for known, log in self.logs) if votes else ()
+        logs = before.logs if votes else ()
         if result.log is not None:
             logs = (*logs, (classes, result.log.compact()))
         return self._after(problem, classes, result, logs, self.logged and votes), result
@@ -98,20 +99,45 @@ class History:
 
     # --- readings ------------------------------------------------------------------------------------------------------
 
+    def needs_rows(self, keep: str) -> bool:
+        """Whether a reading is computed from training rows that the history does not hold."""
+        held = all(log.is_compact for _, log in self.logs)
+        return keep == "pocket" or not (held or keep == "last" or (keep == "average" and self._has_average))
+
+    def holding(self, keep: str) -> History:
+        """The same history, with what predictions and later chunks of a reading need when the training rows are gone.
+
+        The average needs its sums, or itself, which takes no more memory; a vote needs the rows that moved the weights.
+        """
+        if keep == "average" and not self._has_average:
+            return replace(self, averaged=self.average())
+        if keep == "vote":
+            self.check_logged("vote")
+            return replace(self, logs=tuple((known, log if log.is_compact else log.compact()) for known, log in self.logs))
+        return self
+
     def average(self) -> State:
         """The average of the weights over all rows visited."""
+        if self.averaged is not None:
+            return self.averaged
         return average(self.state, self._sums(), self.durations, self.dense, in_place=self.sums is None)
+
+    @property
+    def _has_average(self) -> bool:
+        return self.sums is not None or self.averaged is not None
 
     def _sums(self) -> State:
         if self.sums is not None:
             return self.sums
+        if self.averaged is not None:
+            return sums_of_average(self.state, self.averaged, self.durations, self.dense)
         if self.logged and not self.logs:
             return zero_sums(self.state)  # no update so far
         return sums_of_times(self._whole_log("average"))
 
     def pockets(self, n_jobs: int) -> list[Pocket]:
         """The pocket of each binary problem, or of the joint run."""
-        return [pocket(run, n_jobs) for run in self._whole_log("pocket").runs()]
+        return [pocket(run, n_jobs) for run in self._whole_log("pocket")._whole().runs()]
 
     def _whole_log(self, reading: str) -> UpdateLog:
         self.check_logged(reading, len(self.logs) == 1)
@@ -122,12 +148,26 @@ class History:
         if not (self.logged and enough):
             raise ValueError(f"the {reading} of this run needs the log of all its updates: fit with log=True")
 
-    def check_rows(self) -> None:
-        """Raise if the training rows or the weights were changed, so that the log no longer replays to the weights."""
+    def check_rows(self, *, whole: bool = False) -> None:
+        """Raise if the training rows are gone or were changed, so that the log no longer replays to the weights.
+
+        With `whole`, a log that holds the rows that moved the weights is replayed on the training set, too.
+        """
         for _, log in self.logs[-1:]:
-            replayed = log._record.state_at(log.n_updates)
+            replayed = (log._record.whole() if whole else log._record.pinned()).state_at(log.n_updates)
             if not (np.array_equal(replayed.w, self.state.w) and np.array_equal(replayed.bias, self.state.bias)):
-                raise ValueError("X or coef_ was changed after fit, so the log no longer replays to the weights: fit again")
+                raise ChangedRowsError(CHANGED_ROWS)
+
+    def without_rows(self) -> History:
+        """The same history, without the rows that a vote was made of."""
+        if len(self.logs) != 1 or (origin := self.logs[0][1]._record.origin) is None or not self.logs[0][1].is_compact:
+            return self
+        return self.found_in(origin)
+
+    def found_in(self, origin: TrainingRows) -> History:
+        """The same history, whose log finds its rows by `origin`."""
+        ((classes, log),) = self.logs
+        return replace(self, logs=((classes, UpdateLog(log._record.found_in(origin))),))
 
     def votes(self, one_each: bool, vote_count: str) -> list[Vote]:
         """The vote over all hypotheses so far: one, or one per class for one-vs-rest."""
@@ -151,6 +191,8 @@ class History:
 def history_of_fit(problem: Problem, classes: Array, result: RunResult) -> History:
     """The history after `fit`."""
     logs = () if result.log is None else ((classes, result.log),)
+    if result.log is not None and problem.find_rows is not None:
+        result.log._record.origin = TrainingRows(problem, problem.find_rows)
     seen, dense = int(result.durations.max()), isinstance(problem.rows, Dense)
     return History(classes, result.state, dense, seen, result.durations, result.sums, logs, bool(logs))
 
@@ -230,7 +272,7 @@ def _vote_of_parts(parts: list[tuple[Walk, IntArray] | None], end: int, vote_cou
 def _walk_among_classes(log: UpdateLog, known: IntArray, k: int) -> tuple[Walk, IntArray]:
     """The walk of a log, its classes renumbered; a binary walk among more classes moves two heads in opposite directions."""
     walk = walk_of_log(log)
-    if isinstance(log._record.problem.labels, Binary):
+    if isinstance(log._record.labels, Binary):
         if k == 2:
             return walk, births(log)
         moving = walk.moves.coefs != 0.0
@@ -252,7 +294,7 @@ def _walk_of_head(log: UpdateLog, known: Array, label: object) -> tuple[Walk, In
     where = np.flatnonzero(known == label)
     if not len(where):
         return None
-    if isinstance(log._record.problem.labels, Binary):
+    if isinstance(log._record.labels, Binary):
         walk = walk_of_log(log)
         if where[0] == 0:
             against = walk.moves._replace(coefs=-walk.moves.coefs, shifts=-walk.moves.shifts)

@@ -42,11 +42,8 @@ def pocket(log: UpdateLog, n_jobs: int = 1) -> Pocket:
 
     A row on the plane is an error; errors are counted by the weight of their rows.
     """
+    log = log._whole()
     record = log._record
-    if log.is_compact:
-        raise ValueError(
-            "the pocket needs all training rows, but a pickled log holds only those that moved the weights: fit again"
-        )
     state, edges = copy_state(record.start), record.edges
     size = HYPOTHESES_PER_BLOCK
     if record.grouped or _as_planes(log) or isinstance(record.problem.rows, Dense):  # the block holds vectors with all columns
@@ -65,6 +62,7 @@ def pocket(log: UpdateLog, n_jobs: int = 1) -> Pocket:
 
 def errors_of_every_hypothesis(log: UpdateLog, n_jobs: int = 1) -> FloatArray:
     """The training errors of each of w_0..w_T, or their total weight, counted as for the pocket."""
+    log = log._whole()
     record = log._record
     state, edges, parts = copy_state(record.start), record.edges, []
     with one_blas_thread():

@@ -33,7 +33,7 @@ ENTRIES_PER_SUM = 1 << 16
 
 def sums_of_times(log: UpdateLog) -> State:
     """sum_s t_s tau_s y_s x_s in float64, in one pass over the updates; a row with several updates is added once."""
-    record = log._record
+    record = log._record.pinned()
     problem, sums, k = record.problem, zero_sums(record.start), record.n_heads
     if len(log) <= problem.n_rows * k:
         for part in record.parts:
@@ -62,6 +62,15 @@ def average(last: State, sums: State, durations: IntArray, dense: bool, *, in_pl
         block = slice(start, start + size)
         w[block] = last.w[block] - sums.w[block] * shares[block]
     return last._replace(w=w, bias=last.bias - sums.bias * over)
+
+
+def sums_of_average(last: State, mean: State, durations: IntArray, dense: bool) -> State:
+    """The sums that gave an average, up to rounding."""
+    times = np.maximum(durations, 1).astype(np.float64)
+    w = last.w.astype(np.float64)
+    w -= mean.w
+    w *= times[:, None] if last.w.ndim == 2 and dense else times
+    return last._replace(w=w, bias=(last.bias - mean.bias) * times)
 
 
 def births(log: UpdateLog) -> IntArray:
@@ -109,10 +118,11 @@ def walk_of_log(log: UpdateLog, start: State | None = None, edges: IntArray | No
 
     The first move is zero, so that w_0 is a hypothesis like the others.
     """
+    log = log._pinned()
     record = log._record
     start = record.start if start is None else start
     edges = record.edges if edges is None else edges
-    heads = as_heads(start.w, record.problem.rows).astype(np.float64)
+    heads = record.heads_of(start.w).astype(np.float64)
     build = _batch_moves if record.grouped else _online_moves
     vectors, moves = build(log, edges, len(heads))
     still = constant_walk(heads, start.bias, start.x0)
@@ -135,7 +145,8 @@ def _online_moves(log: UpdateLog, edges: IntArray, k: int) -> tuple[Matrix, Move
     stretch = slice(int(edges[0]), int(edges[-1]))
     entries = record.local_rows[stretch]
     rows, where = np.unique(entries, return_inverse=True)
-    taken = take_rows(record.problem.rows, rows)
+    every = record.problem.rows  # those of a compact log, which holds no others, are not copied
+    taken = every if len(rows) == record.problem.n_rows else take_rows(every, rows)
     labels, n = record.problem.labels, len(entries)
     coefs = log.steps[stretch] * (labels.signs[entries] if isinstance(labels, Binary) else 1.0)
     plus: IntArray = np.zeros(n, np.int32)

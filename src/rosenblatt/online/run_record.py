@@ -1,22 +1,25 @@
-"""The record of a run: training rows, first weights and moves, from which the run can be replayed.
+"""The record of a run: first weights, moves and training rows, from which the run can be replayed.
 
 An `UpdateLog` shows it to users. The solver writes it, and readings, proofs, reports and the page replay it. A move adds one
-row to the weights; `make_moves` applies moves, to replay a run and to sum a step or an average.
+row to the weights; `make_moves` applies moves, to replay a run and to sum a step or an average. While a run lasts, the record
+holds the training set. Afterwards it holds all rows, those that moved the weights (compact), or none; see `training_rows.py`.
 """
 
 from __future__ import annotations
 
 import operator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from ..array_types import Array, FloatArray, IntArray
-from ..data.problem import Problem, copy_state, one_against_rest, pick_heads, read_only, take_rows, zero_sums
-from ..kernels.linear.schemes import Binary, State
+from ..data.problem import Problem, copy_state, heads_of, one_against_rest, read_only, take_rows, virtual_zeros, zero_sums
+from ..kernels.linear.rows import Dense
+from ..kernels.linear.schemes import Binary, Labels, State
 from ..kernels.linear.sweeps import apply_moves, apply_steps, record_planes
 from ..reporting.text import plural
+from .training_rows import MissingRowsError, TrainingRows, read_only_fields
 
 
 class Entries(NamedTuple):
@@ -45,8 +48,10 @@ class RunRecord:
 
     Attributes
     ----------
-    problem : Problem
-        The training set; only the rows that moved the weights, if the record is compact.
+    rows_source : Problem or TrainingRows
+        The rows: held here, or found in the X of the caller. Only those that moved the weights, if the record is compact.
+    origin : TrainingRows or None
+        The whole training set, once the run has ended.
     start : State
         The weights before the first update.
     grouped : bool
@@ -63,8 +68,11 @@ class RunRecord:
         The training rows of a compact record; None if it has all rows.
     """
 
-    def __init__(self, problem: Problem, start: State, *, grouped: bool = False, visited_before: int = 0) -> None:
-        self.problem = problem
+    def __init__(
+        self, rows_source: Problem | TrainingRows, start: State, *, grouped: bool = False, visited_before: int = 0
+    ) -> None:
+        self.rows_source = rows_source
+        self.origin = rows_source if isinstance(rows_source, TrainingRows) else None
         self.start = start
         self.grouped = grouped
         self.visited_before = visited_before
@@ -78,10 +86,10 @@ class RunRecord:
         """Add entries; `times` are relative to `since`."""
         if len(rows):
             self._count += len(rows)
-            joint = not isinstance(self.problem.labels, Binary)
+            joint = not isinstance(self.labels, Binary)
             self.parts.append(
                 Entries(
-                    rows.astype(np.int32 if self.problem.n_rows < 1 << 31 else np.int64),
+                    rows.astype(np.int32 if self.rows_source.n_rows < 1 << 31 else np.int64),
                     steps.copy() if (steps != steps[0]).any() else repeated_number(steps[0], len(steps)),
                     times.astype(np.uint32 if times[-1] < 1 << 32 else np.int64),
                     others.astype(np.int32) if joint else repeated_number(np.int32(0), len(rows)),
@@ -93,6 +101,67 @@ class RunRecord:
     def n_heads(self) -> int:
         """The number of weight vectors."""
         return len(self.start.bias)
+
+    # --- rows ------------------------------------------------------------------------------------------------------------
+
+    @property
+    def labels(self) -> Labels:
+        """The labels of the rows."""
+        return self.rows_source.labels
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns of the rows."""
+        return self.rows_source.n_features
+
+    @property
+    def n_training_rows(self) -> int:
+        """The number of rows of the training set, if it is known; else of those that moved the weights."""
+        return (self.origin or self.rows_source).n_rows
+
+    @property
+    def n_visited(self) -> int:
+        """The number of rows of a pass, if it is known."""
+        return (self.origin or self.rows_source).n_visited
+
+    @property
+    def problem(self) -> Problem:
+        """The rows with their labels. Use `pinned` to find them once for several steps."""
+        return self.rows_source if isinstance(self.rows_source, Problem) else self.rows_source.problem()
+
+    def heads_of(self, w: Array) -> Array:
+        """A view of weights in the layout of the run as heads x features."""
+        source = self.rows_source
+        return heads_of(w, isinstance(source.rows, Dense) if isinstance(source, Problem) else source.dense)
+
+    def pinned(self) -> Self:
+        """The same record, holding its rows; raises `MissingRowsError` if they are gone."""
+        return self if isinstance(self.rows_source, Problem) else self._with(rows_source=self.problem)
+
+    def whole(self) -> RunRecord:
+        """The same record, holding all rows; raises `MissingRowsError` if they are gone."""
+        if self.row_ids is None:
+            return self.pinned()
+        if self.origin is None:
+            raise MissingRowsError("this needs all training rows, but this log has only those that moved the weights: use fit")
+        return self.spread_over(self.origin.problem())
+
+    def release_rows(self) -> None:
+        """Hold no rows from now on, except those of a compact record, if they can be found again."""
+        if self.origin is not None and self.row_ids is None:
+            self.rows_source = self.origin
+
+    def found_in(self, origin: TrainingRows) -> RunRecord:
+        """The same run, whose rows are found by `origin`."""
+        if self.row_ids is None:
+            return self._with(rows_source=origin, origin=origin)
+        return self._on(origin, self.rows)
+
+    def _with(self, **changed: Any) -> Self:
+        self._joined()  # once for both records
+        copied = type(self).__new__(type(self))
+        vars(copied).update(vars(self), **changed)
+        return copied
 
     # --- columns ---------------------------------------------------------------------------------------------------------
 
@@ -170,6 +239,8 @@ class RunRecord:
 
     def advance(self, state: State, edges: IntArray) -> None:
         """Apply the updates between `edges` to `state` as the run did: batch steps are summed first."""
+        if edges[0] == edges[-1]:
+            return
         if not self.grouped:
             self.apply(state, slice(int(edges[0]), int(edges[-1])))
             return
@@ -183,15 +254,16 @@ class RunRecord:
         assert np.shares_memory(weights, state.w) or not weights.size
         flat = weights, delta.w.reshape(-1), np.empty(1, state.w.dtype)
         edges = np.ascontiguousarray(edges, np.int64)
-        apply_steps(self.problem.rows, self.problem.labels, *moves, edges, state, delta, flat, planes, shifts)
+        problem = self.problem
+        apply_steps(problem.rows, problem.labels, *moves, edges, state, delta, flat, planes, shifts)
 
     def planes(self, state: State, edges: IntArray) -> tuple[FloatArray, FloatArray]:
         """Planes and intercepts of a binary run, before and after each of the updates between `edges`, from `state` on."""
-        planes, shifts = np.empty((len(edges), self.problem.n_features)), np.empty(len(edges))
+        planes, shifts, problem = np.empty((len(edges), self.n_features)), np.empty(len(edges)), self.problem
         if not self.grouped:
             stretch = slice(int(edges[0]), int(edges[-1]))
             moves = kernel_columns(self.local_rows[stretch], self.others[stretch], self.steps[stretch])
-            record_planes(self.problem.rows, self.problem.labels, *moves, state.x0, state.w, state.bias, planes, shifts)
+            record_planes(problem.rows, problem.labels, *moves, state.x0, state.w, state.bias, planes, shifts)
             return planes, shifts
         self._make_steps(state, edges, planes, shifts)
         return planes, shifts
@@ -203,7 +275,7 @@ class RunRecord:
         start, edges = copy_state(self.start), self.edges
         self.advance(start, np.append(edges[edges < first], first))
         before = int(self.times[first - 1]) + 1 if first else self.visited_before
-        part = RunRecord(self.problem, start, grouped=self.grouped, visited_before=before)
+        part = RunRecord(self.rows_source, start, grouped=self.grouped, visited_before=before)
         here = slice(first, last)
         part.append(self.local_rows[here], self.steps[here], self.times[here], self.others[here], 0)
         part.durations = part.durations + (self.times[last] if last < len(self) else self.durations.max())
@@ -212,43 +284,74 @@ class RunRecord:
 
     def head(self, h: int) -> RunRecord:
         """The binary run of one-vs-rest head h."""
-        mine = self.others == h
-        start = pick_heads(self.start, self.problem.rows, [h], flat=True)
-        run = RunRecord(one_against_rest(self.problem, h), start, grouped=self.grouped, visited_before=self.visited_before)
+        mine, start, source = self.others == h, self.start, self.rows_source
+        one = slice(h, h + 1)
+        alone = State(
+            np.array(self.heads_of(start.w)[h]), start.bias[one].copy(), start.counts[one].copy(), start.sqnorms[one].copy(),
+            np.zeros(1), start.x0,
+        )  # fmt: skip
+        own = one_against_rest(source, h) if isinstance(source, Problem) else source.head(h)
+        run = RunRecord(own, alone, grouped=self.grouped, visited_before=self.visited_before)
         run.append(self.local_rows[mine], self.steps[mine], self.times[mine], self.others[mine], 0)
         run.durations, run.row_ids = self.durations[h : h + 1], self.row_ids
+        run.origin = None if self.origin is None else self.origin.head(h)
         return run
 
     def compact(self) -> RunRecord:
         """A copy with the rows that moved the weights, and no others. Rows keep their numbers."""
         touched, local = np.unique(self.local_rows, return_inverse=True)
-        labels = self.problem.labels
+        problem, labels = self.problem, self.labels
         weights = labels.weights[touched] if labels.weights.size else labels.weights
         field = "signs" if isinstance(labels, Binary) else "codes"
         few = labels._replace(**{field: read_only(getattr(labels, field)[touched]), "weights": read_only(weights)})
-        copied = self._on(Problem(take_rows(self.problem.rows, touched), few, self.problem.x0), local)
+        copied = self._on(Problem(take_rows(problem.rows, touched), few, problem.x0), local)
         copied.row_ids = touched if self.row_ids is None else self.row_ids[touched]
+        copied.origin = self.origin
         return copied
 
     def spread_over(self, problem: Problem) -> RunRecord:
         """The same run on the whole training set: the inverse of `compact`."""
         return self._on(problem, self.rows)
 
-    def _on(self, problem: Problem, rows: IntArray) -> RunRecord:
+    def _on(self, source: Problem | TrainingRows, rows: IntArray) -> RunRecord:
         """The same run on another set of rows, with these positions."""
-        copied = RunRecord(problem, self.start, grouped=self.grouped, visited_before=self.visited_before)
+        copied = RunRecord(source, self.start, grouped=self.grouped, visited_before=self.visited_before)
         copied.append(rows, self.steps, self.times, self.others, 0)
         copied.durations, copied.passes = self.durations, self.passes
         return copied
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Numbers are stored in the fewest bytes: times as differences, equal steps as one number.
+        rows, steps, times, others, since = self._joined()
+        clock = np.diff(times.astype(np.int64) + since, prepend=self.visited_before)
+        entries = tuple(_narrow(column) for column in (rows, _one_if_equal(steps), clock, _one_if_equal(others)))
+        w, passes = self.start.w, _narrow(np.diff(self.passes, prepend=0))
+        zeros = (w.shape, w.dtype) if w.size and not any(w.strides) else None  # they take no memory, and none in a pickle
+        start = self.start if zeros is None else self.start._replace(w=w.reshape(-1)[:1].copy())
+        return vars(self) | {"parts": entries, "passes": passes, "start": start, "zeros": zeros}
+
     def __setstate__(self, state: dict[str, Any]) -> None:
-        # Unpickled arrays are writable, but kernels are compiled for read-only rows.
-        problem = state["problem"]
-        rows, labels = (
-            type(part)(*(read_only(field) if isinstance(field, np.ndarray) else field for field in part))
-            for part in (problem.rows, problem.labels)
-        )
-        vars(self).update(state, problem=replace(problem, rows=rows, labels=labels))
+        rows, steps, clock, others = state["parts"]
+        source, n = state["rows_source"], len(rows)
+        if isinstance(source, Problem):  # unpickled arrays are writable, but kernels are compiled for read-only rows
+            source = replace(source, rows=read_only_fields(source.rows), labels=read_only_fields(source.labels))
+        start, zeros = state["start"], state.pop("zeros")
+        start = start if zeros is None else start._replace(w=virtual_zeros(*zeros))
+        passes = np.cumsum(state["passes"], dtype=np.int64).tolist()
+        vars(self).update(state, rows_source=source, start=start, parts=[], passes=passes, _count=0)
+        times = np.cumsum(clock, dtype=np.int64) + self.visited_before
+        self.append(rows, np.broadcast_to(steps, n), times, np.broadcast_to(others, n), 0)
+
+
+def _narrow(numbers: Array) -> Array:
+    """Whole numbers in the smallest type that holds them."""
+    if numbers.dtype.kind not in "iu" or not numbers.size:
+        return numbers
+    return numbers.astype(np.promote_types(np.min_scalar_type(numbers.min()), np.min_scalar_type(numbers.max())))
+
+
+def _one_if_equal(numbers: Array) -> Array:
+    return numbers[:1] if len(numbers) and (numbers == numbers[0]).all() else numbers
 
 
 # --- moves ---------------------------------------------------------------------------------------------------------------

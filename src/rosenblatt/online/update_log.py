@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 import numpy as np
 
 from ..array_types import FloatArray, IntArray
-from ..data.problem import as_heads, read_only
+from ..data.problem import Problem, read_only
 from ..kernels.linear.schemes import Binary, Joint, Rest
 from .run_record import RunRecord
 
@@ -51,9 +51,13 @@ class Update(NamedTuple):
 class UpdateLog:
     """The updates of a run, in order.
 
-    The fitted attribute `log_` of online learners. The log and the rows it refers to determine the whole run. The log does
-    not copy training rows, so it is valid as long as X is not changed. Pickling keeps copies of the rows that moved the
-    weights, and no others.
+    The fitted attribute `log_` of online learners. The log and the rows it refers to determine the whole run. The log holds no
+    rows: it finds them in the X of `fit` as long as the caller keeps X and does not change it. Lists, which Python cannot refer
+    to weakly, are kept as an array. Pickles and files never hold rows, except those of a compact log.
+
+    Without rows, the log has its columns, its length, its entries and the independent runs. `weights_at`, slices and `compact`
+    need the rows that moved the weights. If X is gone, `model.reading(keep, X, y).log_` is the log with its rows, after a check
+    that they are the same. `compact` copies the rows that moved the weights; `log="rows"` of an estimator keeps X alive.
 
     `len(log)` is the number of entries, iteration yields `Update` tuples (row, step, time, rival), `log[i]` is one of them,
     and `log[a:b]` is the part of the run from entry a to entry b, as a log.
@@ -119,14 +123,14 @@ class UpdateLog:
     @property
     def heads(self) -> IntArray:
         """The one-vs-rest head of each entry; else 0."""
-        if isinstance(self._record.problem.labels, Rest):
+        if isinstance(self._record.labels, Rest):
             return self._record.others
         return read_only(np.zeros(len(self), np.int32))
 
     @property
     def rivals(self) -> IntArray:
         """The class that each row was moved away from."""
-        labels, rows, others = self._record.problem.labels, self._record.local_rows, self._record.others
+        labels, rows, others = self._record.labels, self._record.local_rows, self._record.others
         if isinstance(labels, Binary):
             return read_only((labels.signs[rows] < 0).astype(np.int32))
         if isinstance(labels, Joint):
@@ -174,7 +178,7 @@ class UpdateLog:
         return UpdateLog(self._record.cut(first, last))
 
     def __repr__(self) -> str:
-        kind = {Binary: "binary", Joint: "joint", Rest: "one-vs-rest"}[type(self._record.problem.labels)]
+        kind = {Binary: "binary", Joint: "joint", Rest: "one-vs-rest"}[type(self._record.labels)]
         visits = int(self.durations.max()) - self._record.visited_before
         return f"<UpdateLog of a {kind} run: {self.n_updates} updates in {visits} visits>"
 
@@ -196,11 +200,10 @@ class UpdateLog:
         Raises
         ------
         ValueError
-            If t is not between 0 and `n_updates`.
+            If t is not between 0 and `n_updates`, or if X is gone or was changed.
         """
         state = self._record.state_at(t)
-        coef = np.ascontiguousarray(as_heads(state.w, self._record.problem.rows))
-        return coef, state.bias * state.x0
+        return np.ascontiguousarray(self._record.heads_of(state.w)), state.bias * state.x0
 
     def runs(self) -> list[UpdateLog]:
         """The logs of the independent runs.
@@ -210,7 +213,7 @@ class UpdateLog:
         list of UpdateLog
             For one-vs-rest, one binary log per class, in the order of the classes; else the log itself.
         """
-        labels = self._record.problem.labels
+        labels = self._record.labels
         if not isinstance(labels, Rest):
             return [self]
         return [UpdateLog(self._record.head(h)) for h in range(len(labels.heads))]
@@ -258,9 +261,18 @@ class UpdateLog:
         Returns
         -------
         UpdateLog
-            A log that does not depend on the training set. Rows keep their numbers.
+            A log that does not depend on the training set. Rows keep their numbers. Its pickles hold these rows.
         """
         return UpdateLog(self._record.compact())
 
+    def _pinned(self) -> UpdateLog:
+        """The log, holding the rows that moved the weights; raises `MissingRowsError` if they are gone."""
+        return UpdateLog(self._record.pinned())
+
+    def _whole(self) -> UpdateLog:
+        """The log with all training rows; raises `MissingRowsError` if they are gone."""
+        return UpdateLog(self._record.whole())
+
     def __getstate__(self) -> dict[str, RunRecord]:
-        return {"_record": self._record if self.is_compact else self._record.compact()}
+        holds_all = isinstance(self._record.rows_source, Problem) and not self.is_compact
+        return {"_record": self._record.compact() if holds_all else self._record}

@@ -30,6 +30,7 @@ from ..certificates.statements import Certificate, Separable, Undecided
 from ..data.problem import Problem, as_heads, copy_state, take_rows
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import Binary, Joint, State
+from ..online.training_rows import MissingRowsError
 from ..online.update_log import UpdateLog
 from ..parallel import one_blas_thread
 from ..reporting.text import plural, short
@@ -158,12 +159,13 @@ class Convergence:
 
 def convergence(log: UpdateLog, classes: Array, b: float, certificate: Certificate | None = UNKNOWN) -> Convergence:
     """The report of a binary or joint run with update margin b; the certificate of its rows is computed if none is given."""
+    try:
+        log = log._whole()
+    except MissingRowsError:
+        if not (log.is_compact and _same_space(log, classes, certificate)):
+            raise
     record = log._record
-    problem, half = record.problem, 1.0 if isinstance(record.problem.labels, Binary) else 0.5
-    if log.is_compact and not _same_space(log, classes, certificate):
-        raise AttributeError(
-            "convergence_ needs all rows, but a pickled log has only those with updates: read convergence_ before pickling"
-        )
+    problem, half = record.problem, 1.0 if isinstance(record.labels, Binary) else 0.5
     certificate = certificate_for(problem, classes) if certificate is UNKNOWN else certificate
     separable = certificate if isinstance(certificate, Separable) else None
     direction, gamma, widest = (None, None, False) if separable is None else _separator(log, classes, separable)

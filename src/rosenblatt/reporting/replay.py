@@ -47,7 +47,7 @@ class EvaluationRows(NamedTuple):
 
 def count_curve_points(log: UpdateLog, limit: int) -> int:
     """Return how many hypotheses of a run a curve shows: at most `limit`, fewer if there are many features."""
-    return max(MIN_CURVE_POINTS, min(limit, MAX_CURVE_VALUES // max(1, log._record.problem.n_features * log._record.n_heads)))
+    return max(MIN_CURVE_POINTS, min(limit, MAX_CURVE_VALUES // max(1, log._record.n_features * log._record.n_heads)))
 
 
 def choose_rows(X: Matrix, codes: IntArray, hypotheses: int, heads: int, ties_are_wrong: bool) -> EvaluationRows:
@@ -99,7 +99,7 @@ def errors_along(
     With `average`, also those of the mean of the weights over the first `visits` rows.
     """
     kinds = 2 if average else 1
-    heads, width = log._record.n_heads, log._record.problem.n_features
+    heads, width = log._record.n_heads, log._record.n_features
     size = kinds * max(1, VALUES_PER_BATCH // max(1, kinds * heads * width))
     batch = Hypotheses(min(size, kinds * len(updates)), heads, width, sp.issparse(sets[0].X))
     found: list[Any] = []
@@ -116,7 +116,7 @@ def errors_along(
 
 def _along(log: UpdateLog, updates: IntArray, visits: IntArray, average: bool) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Yield (weights, intercepts) after each of the updates; with `average`, also the mean so far after each of them."""
-    record = log._record
+    record = log._record.pinned()
     state, sums, edges, rows = copy_state(record.start), zero_sums(record.start), record.edges, record.problem.rows
     local, others, steps, times = record.local_rows, record.others, log.steps, log.times - record.visited_before
     ends, at = log.durations - record.visited_before, 0

@@ -15,6 +15,7 @@ from ..parallel import one_blas_thread
 
 if TYPE_CHECKING:
     from ..certificates.statements import Certificate
+    from ..online.update_log import UpdateLog
 
 # Multiply-adds of a vote, beyond which it is evaluated on a sample of the rows.
 MAX_VOTE_WORK = 1.5e9
@@ -126,6 +127,20 @@ class Facts:
     def codes_test(self) -> IntArray:
         """Class codes of the test rows; -1 for an unknown label."""
         return find_codes(self.classes, self.story.y_test)
+
+    @cached_property
+    def log(self) -> UpdateLog | None:
+        """The log of the run, with the rows that moved the weights; None without a log, or if the rows are gone."""
+        estimator, X, y = self.story.estimator, self.story.X, self.story.y
+        if estimator._update_log is None:
+            return None
+        from ..estimators.run_readings import with_rows
+
+        try:
+            log = (estimator if X is None or y is None else with_rows(estimator, X, y))._update_log
+            return None if log is None else log._pinned()
+        except ValueError:  # X is gone, was changed, or is a sample
+            return None
 
     @property
     def has_rows(self) -> bool:

@@ -16,7 +16,6 @@ import scipy.sparse as sp
 from .. import losses
 from ..array_types import BoolArray, FloatArray, IntArray
 from ..catalog import ESTIMATORS
-from ..data.problem import as_heads
 from ..estimators.base import LinearClassifier
 from ..kernels.linear.schemes import Binary, Joint, Rest
 from ..losses import HINGE
@@ -95,14 +94,15 @@ def _coefficient(value: float) -> str:
 
 def augmented(log: UpdateLog) -> FloatArray:
     """Return the rows (x_0, x)."""
-    X = np.asarray(log._record.problem.matrix(), np.float64)
-    return np.column_stack([np.full(len(X), log._record.problem.x0), X])
+    problem = log._record.problem
+    X = np.asarray(problem.matrix(), np.float64)
+    return np.column_stack([np.full(len(X), problem.x0), X])
 
 
 def start_of(log: UpdateLog) -> FloatArray:
     """Return the first weights, heads x (1 + features)."""
     record = log._record
-    return np.column_stack([record.start.bias, as_heads(record.start.w, record.problem.rows)]).astype(np.float64)
+    return np.column_stack([record.start.bias, record.heads_of(record.start.w)]).astype(np.float64)
 
 
 def weights_per_update(log: UpdateLog) -> FloatArray:
@@ -139,7 +139,7 @@ def averages_per_update(log: UpdateLog, weights: FloatArray, at: IntArray) -> Fl
 def _moves(log: UpdateLog, steps: FloatArray) -> FloatArray:
     """Return what each update adds to each head, T x heads x (1 + features)."""
     record = log._record
-    labels, rows, heads, edges = record.problem.labels, record.local_rows.astype(np.int64), record.n_heads, record.edges
+    labels, rows, heads, edges = record.labels, record.local_rows.astype(np.int64), record.n_heads, record.edges
     update = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
     moves: list[tuple[IntArray, FloatArray]]
     if isinstance(labels, Binary):
@@ -150,7 +150,7 @@ def _moves(log: UpdateLog, steps: FloatArray) -> FloatArray:
         moves = [(record.others, steps * np.where(labels.heads[record.others] == labels.codes[rows], 1.0, -1.0))]
     where = np.concatenate([update * heads + head for head, _ in moves])
     coefs = np.concatenate([coef for _, coef in moves])
-    shape = (len(edges) - 1) * heads, record.problem.n_rows
+    shape = (len(edges) - 1) * heads, record.rows_source.n_rows
     table = sp.csr_array((coefs, (where, np.tile(rows, len(moves)))), shape=shape)
     P = augmented(log)
     moves_of_heads: FloatArray = (table @ P).reshape(len(edges) - 1, heads, P.shape[1])
@@ -195,13 +195,13 @@ def curves_of_log(log: UpdateLog, weights: FloatArray, data: Data, objective: Ob
     some = evenly(
         updates + 1, max(MIN_CURVE_POINTS, int((MAX_SCORES_ONE_HEAD if heads == 1 else MAX_SCORES_SEVERAL_HEADS) / scores))
     )
-    if isinstance(log._record.problem.labels, Rest):
+    if isinstance(log._record.labels, Rest):
         return _one_vs_rest_curves(log, weights, data, objective, some)
     errors = errors_of_every_hypothesis(log)
     pocket = _improvements(errors)
     at = np.union1d(some, pocket.updates)
     counted, loss = evaluate(weights[at], data, objective)
-    if log._record.problem.labels.weights.size:  # the pocket minimizes the weight of the errors, the curve shows their number
+    if log._record.labels.weights.size:  # the pocket minimizes the weight of the errors, the curve shows their number
         pocket = pocket._replace(errors=counted[np.searchsorted(at, pocket.updates)])
     else:
         counted = errors[at]  # exact, even if rounding decides a sign

@@ -163,6 +163,8 @@ def _fit_within_limits(request: RunRequest) -> Fit:
 def _fit_or_soften(request: RunRequest, parameters: dict[str, Any]) -> Any:
     """Fit; if the estimator needs separable points and they are not, fit with `inseparable="soft"`."""
     make = request.choice.estimator
+    if request.choice.logged:
+        parameters = parameters | {"log": "rows"}  # the answer replays the log
     try:
         return fit_quietly(make(**parameters), request.rows, request.labels)
     except NotSeparable as proof:
@@ -188,8 +190,8 @@ def _next_limit(model: LinearClassifier, limit: int, parameters: dict[str, Any],
         return most
     if model._way != "batch" or not _ended_by(model, "max_updates"):
         return None
-    problem = model.log_._record.problem
-    safe = TRIAL_GROWTH * MAX_LOG_ENTRIES // (problem.n_rows * model.log_._record.n_heads)  # if every row triggers every step
+    rows = model.log_._record.n_training_rows
+    safe = TRIAL_GROWTH * MAX_LOG_ENTRIES // (rows * model.log_._record.n_heads)  # if every row triggers every step
     expected = limit * MAX_LOG_ENTRIES // max(1, len(model.log_))  # if rows trigger steps as often as so far
     more = min(int(parameters["max_updates"]), max_passes, max(2 * limit, expected), limit + max(1, safe))
     return more if more > limit and len(model.log_) < MAX_LOG_ENTRIES else None
@@ -198,7 +200,7 @@ def _next_limit(model: LinearClassifier, limit: int, parameters: dict[str, Any],
 def _affordable(log: UpdateLog, limit: int) -> int:
     """Return how many updates (of each one-vs-rest run) fit into the log that is sent."""
     record = log._record
-    if isinstance(record.problem.labels, Rest) and not record.grouped:
+    if isinstance(record.labels, Rest) and not record.grouped:
         counts, limits = np.bincount(record.others, minlength=record.n_heads), np.arange(1, limit + 1)
         return int(np.searchsorted(np.minimum(counts[:, None], limits).sum(axis=0), MAX_UPDATES, side="right")) or 1
     return (

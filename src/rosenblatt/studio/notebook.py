@@ -15,9 +15,11 @@ from sklearn.utils.validation import check_is_fitted, check_X_y
 from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
 from ..estimators.base import LinearClassifier
 from ..estimators.row_weights import row_weights
+from ..estimators.run_readings import with_rows
 from ..estimators.svm_base import MarginClassifier
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import Binary
+from ..online.training_rows import MissingRowsError
 from ..online.update_log import UpdateLog
 from ..reporting.text import count, plural
 from ..svm.not_separable import NotSeparable
@@ -103,14 +105,11 @@ def rebuild(model: LinearClassifier, log: UpdateLog | None, X: FloatArray, codes
     given = dict(model.get_params(deep=False))
     if isinstance(each := given.get("class_weight"), dict):
         given["class_weight"] = {at: each.get(label, 1.0) for at, label in enumerate(model.classes_.tolist())}
-    weights = None if log is None else log._record.problem.labels.weights
+    weights = None if log is None else log._record.labels.weights
     if weights is not None:
         own = row_weights(None, given["class_weight"], X, codes, np.arange(len(model.classes_)))
-        own = np.zeros(0) if own is None else own[np.unique(log.rows)] if log is not None and log.is_compact else own
-        if np.array_equal(weights, own):
+        if np.array_equal(weights, np.zeros(0) if own is None else own):
             weights = None
-        elif log is not None and log.is_compact:  # the weights of the other rows are not known
-            return Rebuilt(given, None, False)
         else:
             given["class_weight"] = None
     if given.get("random_state", 0) is None and _is_random(model):
@@ -132,7 +131,7 @@ def check_rows(model: LinearClassifier, log: UpdateLog | None, X: Matrix, codes:
 
 def is_weighted(model: LinearClassifier, log: UpdateLog | None) -> bool:
     """Return whether rows are known to have different weights."""
-    return model._class_weight is not None or (log is not None and bool(log._record.problem.labels.weights.size))
+    return model._class_weight is not None or (log is not None and bool(log._record.labels.weights.size))
 
 
 def _is_random(model: LinearClassifier) -> bool:
@@ -153,13 +152,6 @@ def _is_same(model: LinearClassifier, log: UpdateLog | None, refitted: LinearCla
 def _matches_log(log: UpdateLog, X: Matrix, codes: IntArray) -> bool:
     """Return whether rows and classes are those of a log."""
     problem = log._record.problem
-    if log.is_compact:
-        moved, problem = np.unique(log.rows), log.compact()._record.problem
-        if not len(moved):
-            return True
-        if moved[-1] >= len(codes):
-            return False
-        X, codes = X[moved], codes[moved]
     labels = problem.labels
     own = (labels.signs > 0).astype(np.intp) if isinstance(labels, Binary) else labels.codes
     given, logged = sp.csr_array(X), sp.csr_array(problem.matrix())
@@ -212,8 +204,13 @@ def show(
     elif X is None or y is None:
         raise ValueError("pass both X and y, or neither")
     plane = to_plane(X, y, columns)
-    log = model._update_log
-    _check(model, log, X, y)
+    rows, codes = _checked_rows(model, X, y)
+    try:
+        model = with_rows(model, rows, model.classes_[codes])
+    except ValueError as error:
+        raise ValueError(f"X and y must be the data that this {type(model).__name__} was fitted on: {error}") from error
+    log = None if model._update_log is None else model._update_log._whole()
+    check_rows(model, log, rows, codes)
     state = {
         "data": plane.data,
         "seed": _seed(model),
@@ -288,28 +285,30 @@ def _note(model: LinearClassifier, log: UpdateLog | None, rebuilt: Rebuilt, requ
     return " ".join(notes) or None
 
 
-def _check(model: LinearClassifier, log: UpdateLog | None, X: MatrixLike, y: ArrayLike) -> None:
-    """Raise if X and y are not the data of a model."""
+def _checked_rows(model: LinearClassifier, X: MatrixLike, y: ArrayLike) -> tuple[Matrix, IntArray]:
+    """Return X as an array or CSR matrix, and class codes; raise if their shape or classes are not those of a model."""
     width = X.shape[1] if hasattr(X, "shape") else np.shape(X)[1]
     if model.n_features_in_ != width:
         raise ValueError(f"X has {width} columns, but this {type(model).__name__} was fitted on {model.n_features_in_}")
     rows, labels = check_X_y(X, y, accept_sparse="csr", dtype=np.float64)
     classes, codes = np.unique(labels, return_inverse=True)
-    if not np.array_equal(classes, model.classes_) or (
-        log is not None and not log.is_compact and len(labels) != log._record.problem.n_rows
-    ):
+    log = model._update_log
+    if not np.array_equal(classes, model.classes_) or (log is not None and len(labels) != log._record.n_training_rows):
         raise ValueError(f"X and y must be the data that this {type(model).__name__} was fitted on")
-    check_rows(model, log, rows, codes)
+    return rows, codes
 
 
 def _rows_of(model: LinearClassifier) -> tuple[Matrix, Array]:
     """Return the training rows and labels from the log of a model."""
-    log = model._update_log
-    if log is None or log.is_compact:
+    try:
+        problem = None if model._update_log is None else model._update_log._whole()._record.problem
+    except MissingRowsError:
+        problem = None
+    if problem is None:
         raise ValueError(f"this {type(model).__name__} has not kept its training data; use show(X, y)")
-    labels = log._record.problem.labels
+    labels = problem.labels
     codes = (labels.signs > 0).astype(np.intp) if isinstance(labels, Binary) else labels.codes
-    return log._record.problem.matrix(), model.classes_[codes]
+    return problem.matrix(), model.classes_[codes]
 
 
 def _is_playable(model: LinearClassifier, log: UpdateLog | None, plane: PlaneData, X: MatrixLike) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from ..certificates.statements import Certificate, Inseparable, Separable
 from ..estimators.base import LinearClassifier
 from ..kernels.linear.schemes import Rest
+from ..online.training_rows import MissingRowsError
 from ..proofs.certify import certify
 from ..proofs.convergence import Convergence, convergence
 from .arrays import finite, pack
@@ -91,7 +92,11 @@ def _convergence(model: LinearClassifier, certificate: Certificate) -> dict[str,
     None for one-vs-rest, which is several runs, and without a log that has kept all rows.
     """
     log = model._update_log
-    if log is None or log.is_compact or isinstance(log._record.problem.labels, Rest):
+    if log is None or isinstance(log._record.labels, Rest):
+        return None
+    try:
+        log = log._whole()
+    except MissingRowsError:
         return None
     try:
         return _inequalities(convergence(log, model.classes_, model._required_margin, certificate), certificate)

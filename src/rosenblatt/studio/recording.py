@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import time
 from typing import Any
 
@@ -11,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from ..array_types import Array, FloatArray
 from ..catalog import ALGORITHMS
-from ..estimators.base import LinearClassifier, TrainingSet
-from ..estimators.row_weights import row_weights
+from ..estimators.base import LinearClassifier
+from ..estimators.run_readings import with_rows, without_names
 from ..kernels.linear.schemes import Joint, Rest
 from ..online.readings import births, vote_weights
 from ..online.update_log import UpdateLog
@@ -100,9 +99,15 @@ def record(
     if points.ndim != 2 or points.shape[1] != 2 or model.n_features_in_ != features.width:
         raise RequestError(f"the studio shows models with two columns; this one has {model.n_features_in_}")
     name = algorithm_of(model) if algorithm is None else algorithm
-    log = _full_log(model, features.rows(points), labels)
+    rows = features.rows(points)
+    try:
+        model = with_rows(model, rows, labels)
+    except ValueError as error:
+        raise RequestError(f"X is not what the model was fitted on: {error}") from error
+    log = model._update_log
     if log is None and "coef_" not in vars(model):
         raise RequestError("a voted perceptron is shown with its log, and this model has none; fit it with log=True")
+    log = None if log is None else log._whole()
     if log is not None and log._record.problem.n_rows != len(points):
         fitted = plural(log._record.problem.n_rows, "row")
         raise RequestError(f"the model was fitted on {fitted}, but there are {plural(len(points), 'point')}")
@@ -110,7 +115,7 @@ def record(
     scheme = _scheme(model, log, k)
     x0 = float(model.fit_intercept) if log is None else log._record.problem.x0  # a solver adds the intercept with x_0 = 1
     codes = np.searchsorted(model.classes_, np.asarray(labels)).astype(np.intp)
-    data = Data(features.rows(points), codes, k, scheme, x0)
+    data = Data(rows, codes, k, scheme, x0)
     run = _log_json(model, log, data) if log is not None else _frames_json(model, frames or one_frame(model), data)
     stop = model.stop_
     return {
@@ -129,20 +134,6 @@ def record(
         "code": code,
         "seconds": time.perf_counter() - started,
     } | run  # fmt: skip
-
-
-def _full_log(model: LinearClassifier, rows: FloatArray, labels: ArrayLike) -> UpdateLog | None:
-    """Return the model's log over all rows; a loaded model has kept only those that moved the weights."""
-    log: UpdateLog | None = model._update_log
-    if log is None or not log.is_compact:
-        return log
-    codes = np.searchsorted(model.classes_, np.asarray(labels))
-    weights = row_weights(None, model._class_weight, rows, codes, model.classes_)
-    problem = TrainingSet(rows, model.classes_, codes, weights, True).problem(model._multiclass, model._x0)
-    moved = np.unique(log.rows)
-    if len(moved) and (moved[-1] >= len(rows) or not np.array_equal(rows[moved], log.compact()._record.problem.matrix())):
-        raise RequestError("X is not what the model was fitted on")
-    return UpdateLog(log._record.spread_over(problem))
 
 
 def _log_json(model: LinearClassifier, log: UpdateLog, data: Data) -> dict[str, Any]:
@@ -226,15 +217,13 @@ def _readings(model: LinearClassifier, curves: Curves, data: Data) -> dict[str, 
 
 
 def _errors(model: LinearClassifier, data: Data) -> int:
-    nameless = copy.copy(model)  # avoids the warning about missing feature names
-    nameless.__dict__.pop("feature_names_in_", None)
-    return int((np.searchsorted(model.classes_, nameless.predict(data.X)) != data.codes).sum())
+    return int((np.searchsorted(model.classes_, without_names(model).predict(data.X)) != data.codes).sum())
 
 
 def _votes(model: LinearClassifier, log: UpdateLog, updates: int) -> FloatArray:
     """Return the votes of each hypothesis; for one-vs-rest (updates + 1) x heads, nonzero where a head changed."""
     record = log._record
-    if not isinstance(record.problem.labels, Rest):
+    if not isinstance(record.labels, Rest):
         votes: FloatArray = vote_weights(
             births(log) - record.visited_before, int(log.durations.max()) - record.visited_before, model.vote_count
         )
@@ -253,7 +242,7 @@ def _scheme(model: LinearClassifier, log: UpdateLog | None, k: int) -> str:
     if k == 2:
         return "binary"
     if log is not None:
-        return "joint" if isinstance(log._record.problem.labels, Joint) else "rest"
+        return "joint" if isinstance(log._record.labels, Joint) else "rest"
     return {"joint": "joint", "crammer_singer": "joint", "ovo": "pairs"}.get(model._multiclass, "rest")
 
 

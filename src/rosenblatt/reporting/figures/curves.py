@@ -53,7 +53,7 @@ class Curve(NamedTuple):
 
 def learning_curve(facts: Facts) -> Curve | None:
     """Compute the curve; None without a log or without rows."""
-    log = facts.story.estimator._update_log
+    log = facts.log
     if log is None or not len(log) or not (facts.has_rows or facts.has_test):
         return None
     end = int(log.durations.max()) - log._record.visited_before
@@ -79,12 +79,13 @@ def learning(facts: Facts) -> Chart | None:
     curve = learning_curve(facts)
     if curve is None:
         return None
-    log = facts.story.estimator.log_
+    log = facts.log
+    assert log is not None  # there is a curve
     steps = log._record.grouped or facts.story.estimator._order == "mistakes"
     unit = "steps made" if steps else "rows visited"
     marks: list[Mark] = []
     for p in () if steps else (1, 10, 100):
-        end = log._record.problem.n_visited * p
+        end = log._record.n_visited * p
         if end <= curve.visits[-1]:
             marks.append(Rule(x=float(end), text=f"pass {p}"))
     main = curve.last if curve.average is None else curve.average
@@ -147,7 +148,7 @@ class PocketPosition(NamedTuple):
 
 def errors_per_pass(facts: Facts) -> Passes | None:
     """Count the errors at the end of each pass, from the log or from the history; None without either."""
-    log = facts.story.estimator._update_log
+    log = facts.log
     if log is None or not log.passes or not facts.has_rows or facts.story.X is None:
         return _from_history(facts)
     shown = evenly(len(log.passes), count_curve_points(log, MAX_PASSES_SHOWN))
@@ -171,8 +172,11 @@ def _from_history(facts: Facts) -> Passes | None:
 
 def find_pocket(facts: Facts) -> PocketPosition | None:
     """Find the pocket of the run if that is cheap."""
-    log = facts.story.estimator._update_log
-    if log is None or log.is_compact or not log.passes:
+    try:
+        log = None if facts.log is None else facts.log._whole()
+    except ValueError:  # the log has only the rows that moved the weights
+        return None
+    if log is None or not log.passes:
         return None
     problem = log._record.problem
     if isinstance(problem.labels, Rest) or problem.labels.weights.size:
