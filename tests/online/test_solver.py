@@ -93,9 +93,9 @@ def test_passes_run_out(passes: int) -> None:
     assert f"(the limit); the last one made {last} updates" in model.stop_.sentence
 
 
-def test_one_pass_that_separates_does_not_claim_it_before_a_clean_pass() -> None:
+def test_one_pass_that_separates_claims_it_after_a_scan() -> None:
     model = perceptron(order="cyclic", max_iter=1).fit([[1.0], [-1.0]], [1, 0])
-    assert model.stop_.reason == "passes"
+    assert str(model.stop_) == "separated after 2 updates: a full scan of 2 rows found no violation"
     assert perceptron(order="cyclic", max_iter=3).fit([[1.0], [-1.0]], [1, 0]).stop_.separated
 
 

@@ -66,13 +66,18 @@ class Perceptron(OnlineClassifier):
     max_iter : int, "auto" or None, default="auto"
         The number of passes. None: until the rows are separated or another limit is reached. "auto": 10, or for fewer than a
         thousand rows enough passes to visit 10,000 rows (at most 1,000 passes), as measured in `docs/defaults.md`; None with
-        `certify`.
+        `certify`, and if `max_updates`, `w_max` or `tol` is given: that horizon then rules.
     max_updates : int, default=None
-        The number of updates (of each one-vs-rest run).
+        The number of updates (of each one-vs-rest run): the horizon T of the pocket.
     w_max : float, default=None
-        Stop when the norm of the weights, weight 0 included, exceeds this.
+        Stop when the norm of the weights, weight 0 included, exceeds this. On rows that no plane separates the norm stays
+        bounded, so that it may never do so. A run without `max_updates` and a number of passes therefore also stops, as
+        "stalled", when the norm has not grown by a thousandth for 1,000 passes (10,000 batch steps, or updates of
+        order="mistakes"), nor, with `tol`, has the step become shorter.
     tol : float, default=None
-        Batch updates only: stop after a step shorter than this. The rows need not be separated then.
+        Batch updates only: stop after a step shorter than this. The length is that of the move, rho * |delta| with delta the
+        sum or mean of the rows at or below the margin; a bound epsilon on |delta| itself is tol = rho * epsilon. The rows need
+        not be separated then.
     multiclass : {"joint", "ovr"}, default="joint"
         "joint": one run of k weight vectors. "ovr": each class against the rest.
     fit_intercept : bool, default=True
@@ -299,7 +304,8 @@ class Perceptron(OnlineClassifier):
         return Proofs(problem, classes, scans_per_pass, share, bool(self.verbose))
 
     def _passes(self, problem: Problem) -> int | None:
-        return None if self.certify else super()._passes(problem)
+        horizon = not (self.max_updates is None and self.w_max is None and self.tol is None)
+        return None if self.certify or horizon else super()._passes(problem)
 
     def _needs_finite_rows(self) -> bool:
         return (isinstance(self.init, str) and self.init == "sum") or self.margin == "auto"

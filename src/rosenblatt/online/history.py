@@ -56,7 +56,7 @@ class History:
         if keep != "last" and self.needs_rows(keep):
             self.check_rows()
         before = self.holding(keep)
-        config = replace(config, order="cyclic", max_iter=1, visited_before=self.seen, keep_log=votes)
+        config = replace(config, order="cyclic", max_iter=1, visited_before=self.seen, keep_log=votes, final_scan=False)
         state = self._converted(self.state, problem, classes)
         sums = self._converted(before._sums(), problem, classes) if keep == "average" else None
         result = solve(problem, rule, config, state, sums)

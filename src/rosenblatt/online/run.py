@@ -33,7 +33,7 @@ from ..progress import Progress, ProgressCallback
 from ..reporting.text import plural, short
 from .run_record import RunRecord, make_moves
 from .schedules import Step, Steps
-from .stopping import Stop, merge_stops, pass_limit
+from .stopping import StallWatch, Stop, merge_stops, pass_limit
 from .update_log import UpdateLog
 
 # Rows prefetched ahead when the order is not the order in memory: 4 to 16 measured equal, 1 and 2 slower.
@@ -70,6 +70,18 @@ class RunConfig:
     cancel: Event | None = None  # set by another thread to end the run
     visited_before: int = 0  # rows visited before this run, for a stream
     heads: tuple[int, ...] = ()  # positions of the heads that run here, when the heads are split among threads
+    final_scan: bool = True  # whether a run that reached a limit scans all rows, to find out if it has separated them
+
+    @property
+    def scans_every_row(self) -> bool:
+        """Whether every update follows a scan of all rows."""
+        return self.update != "online" or self.order == "mistakes"
+
+    @property
+    def may_stall(self) -> bool:
+        """Whether `w_max` and `tol` are the only limits."""
+        endless = self.max_iter is None and self.max_updates is None and self.check is None
+        return endless and not (self.w_max is None and self.tol is None)
 
 
 # --- state and result ----------------------------------------------------------------------------------------------------
@@ -138,6 +150,8 @@ class RunState:
         self.stops: dict[int, Stop] = {}
         self.durations = np.zeros(len(start.counts), np.int64)
         self.swept = Swept(problem.labels, self.state, self.sums or empty_sums(self.state), self.before)
+        unit = "step" if config.update != "online" else "update" if config.scans_every_row else "pass"
+        self.stall = StallWatch(len(start.counts), unit, config.w_max, config.tol) if config.may_stall else None
         # A stream continues the sums of the kernel, so that its chunks do not change a bit.
         if config.w_max is not None or (self.keeps_norms and not config.visited_before):
             self.state.sqnorms[:] = _squared(self._true_norms())
@@ -233,6 +247,12 @@ class RunState:
         names = self.config.heads or range(len(self.durations))
         found = {h: self.config.check(passes, names[h], int(self.state.counts[h])) for h in self.heads}
         self.retire({h: stop for h, stop in found.items() if stop is not None})
+
+    def retire_stalled(self, passes: int, step: float = math.inf) -> None:
+        """Stop the heads that come no nearer to their only limits, `w_max` and `tol`."""
+        if self.stall is not None:
+            found = self.stall.stops(passes, self._true_norms(), step)
+            self.retire({h: stop for h, stop in found.items() if h in self.heads})
 
     def retire_after(self, passes: int) -> None:
         """Stop all heads at the limit on passes."""

@@ -8,6 +8,7 @@ at random. One-vs-rest is k independent binary runs, so threads may share its he
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from threading import Event
@@ -32,6 +33,10 @@ WORK_PER_CALL = 1 << 26
 # Multiply-adds per task of one thread in a full scan.
 SCAN_WORK_PER_TASK = 1 << 22
 TAPE_ENTRIES = 1 << 15
+# Reasons to stop that do not tell whether the rows are separated.
+LIMITS = ("passes", "updates", "norm", "tolerance", "stalled")
+# Rows per block of the scan at a limit: most runs on inseparable rows find a violation in the first block.
+FINAL_SCAN_ROWS = 2048
 # Rows whose order is drawn at once, at most: of one pass, or of several.
 ORDER_ROWS = 1 << 17
 MAX_ROWS_OF_PASSES = 1 << 14
@@ -40,7 +45,7 @@ MAX_PASSES_PER_ORDER = 256
 
 def solve(problem: Problem, rule: Rule, config: RunConfig, start: State, sums: State | None = None) -> RunResult:
     """Run `rule` from the weights in `start`; `sums`, if given, continues the sums for the average."""
-    whole = _scans_every_row(config)
+    whole = config.scans_every_row
     run_heads = _run_full_scans if whole else _run_online
     if not isinstance(problem.labels, Rest):
         return run_heads(problem, rule, config, start, sums)
@@ -58,11 +63,6 @@ def solve(problem: Problem, rule: Rule, config: RunConfig, start: State, sums: S
         return run_heads(one, rule, replace(config, n_jobs=1, cancel=cancel, heads=tuple(heads.tolist())), part, some)
 
     return _merge(problem, start, list(zip(groups, in_order(run, groups, config.n_jobs, cancel), strict=True)))
-
-
-def _scans_every_row(config: RunConfig) -> bool:
-    """Whether every update follows a scan of all rows."""
-    return config.update != "online" or config.order == "mistakes"
 
 
 def _run_online(problem: Problem, rule: Rule, config: RunConfig, start: State, sums: State | None) -> RunResult:
@@ -102,6 +102,7 @@ def _run_online(problem: Problem, rule: Rule, config: RunConfig, start: State, s
     if run.begun or not done:  # the heads stopped before the end of the pass
         done += 1
         run.end_pass(done)
+    _find_separated(run)
     return run.result(done)
 
 
@@ -111,7 +112,7 @@ def _passes_at_once(problem: Problem, config: RunConfig, size: int, done: int) -
     It is one where something happens after each pass. The number grows with the passes that are done, because the orders of
     passes that a run does not reach are drawn in vain.
     """
-    if config.progress is not None or config.check is not None or problem.pages is not None:
+    if config.progress is not None or config.check is not None or config.may_stall or problem.pages is not None:
         return 1
     left = MAX_PASSES_PER_ORDER if config.max_iter is None else config.max_iter - done
     fitting = min(size, MAX_ROWS_OF_PASSES) // problem.n_visited
@@ -123,6 +124,7 @@ def _retire_after_pass(run: RunState, done: int) -> None:
     run.copy_swept_heads()
     _retire_clean_heads(run, done)
     run.retire_checked(done)
+    run.retire_stalled(done)
     if run.config.max_iter is not None and done >= run.config.max_iter:
         run.retire_after(done)
 
@@ -188,6 +190,7 @@ def _run_full_scans(problem: Problem, rule: Rule, config: RunConfig, start: Stat
     run.retire_at_limits()
     for k in itertools.count(1):
         if not run.heads:
+            _find_separated(run)
             return run.result(max(1, -(-(k - 1) // rate)))
         run.check_cancelled()
         violations, length = _one_mistake(run, rng) if one_by_one else _batch_step(run, mean)
@@ -206,6 +209,7 @@ def _run_full_scans(problem: Problem, rule: Rule, config: RunConfig, start: Stat
             sentence = f"stopped because step {k} has length {short(length)}, below tol={short(config.tol)}; {left}"
             run.retire({0: Stop("tolerance", sentence)})
         run.retire_at_limits()
+        run.retire_stalled(k, math.inf if one_by_one else length)
         if config.max_iter is not None and done >= config.max_iter:
             run.retire_after(done)
         if k % rate == 0:
@@ -258,10 +262,15 @@ def _all_violations(run: RunState) -> Tape:
     return found[0] if len(found) == 1 else Tape._make(np.concatenate(columns) for columns in zip(*found, strict=True))
 
 
-def find_violations(problem: Problem, rule: Rule, state: State, n_jobs: int) -> Iterator[tuple[int, Tape]]:
-    """Scan all rows in blocks; yield the rows scanned so far and the moves of the block's violations. n_jobs changes no bit."""
+def find_violations(
+    problem: Problem, rule: Rule, state: State, n_jobs: int, most: int = ORDER_ROWS
+) -> Iterator[tuple[int, Tape]]:
+    """Scan all rows in blocks of at most `most` rows; yield the rows scanned so far and the moves of the block's violations.
+
+    n_jobs changes no bit.
+    """
     work_per_row, n = problem.density * state.bias.size + 1, problem.n_visited
-    size = min(max(64, int(SCAN_WORK_PER_TASK / work_per_row)), rows_per_call(problem, "cyclic"))
+    size = min(max(64, int(SCAN_WORK_PER_TASK / work_per_row)), rows_per_call(problem, "cyclic"), most)
     if problem.pages is not None or n <= size:
         n_jobs = 1
 
@@ -282,12 +291,24 @@ def find_violations(problem: Problem, rule: Rule, state: State, n_jobs: int) -> 
         release_pages(problem, "cyclic", order)
 
 
+def _find_separated(run: RunState) -> None:
+    """Report the heads that reached a limit as separated if a full scan finds no violation: their last update was enough."""
+    if not run.config.final_scan:
+        return
+    rows = plural(run.problem.n_visited, "row")
+    for h, stop in run.stops.items():
+        if stop.reason in LIMITS and run.margin(h) < np.inf and _has_no_violation(run, h):
+            made = plural(int(run.state.counts[h]), "update")
+            run.stops[h] = Stop("separated", f"separated after {made}: a full scan of {rows} found no violation")
+
+
 def _has_no_violation(run: RunState, h: int) -> bool:
-    """Whether a full scan finds no row that violates the margin: rows drawn with replacement may miss one."""
+    """Whether a full scan finds no row that violates the margin. It ends at the first block that has one."""
     problem, state = run.problem, run.state
     if isinstance(problem.labels, Rest):
         problem, state = one_against_rest(problem, h), run.binary_state(h)
-    return not any(len(found.rows) for _, found in find_violations(problem, run.rule, state, run.config.n_jobs))
+    found = find_violations(problem, run.rule, state, run.config.n_jobs, FINAL_SCAN_ROWS)
+    return not any(len(some.rows) for _, some in found)
 
 
 def _merge(problem: Problem, start: State, parts: list[tuple[IntArray, RunResult]]) -> RunResult:
@@ -331,6 +352,6 @@ def _tape(size: int) -> Tape:
 
 def visited_every_row(problem: Problem, config: RunConfig, result: RunResult) -> bool:
     """Whether the run has visited every row, and so would have found a value that is not finite."""
-    whole = _scans_every_row(config)
+    whole = config.scans_every_row
     enough = 1 if whole else problem.n_rows
     return problem.visited is None and (whole or config.order != "random") and int(result.durations.min()) >= enough

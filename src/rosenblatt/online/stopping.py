@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from ..reporting.text import join_and, plural
+from ..reporting.text import join_and, plural, short
 
 if TYPE_CHECKING:
-    from ..array_types import Array, IntArray, Matrix
+    from ..array_types import Array, FloatArray, IntArray, Matrix
     from ..certificates.statements import Certificate
     from ..data.problem import Problem
     from ..kernels.linear.schemes import Tape
@@ -31,6 +31,7 @@ StopReason: TypeAlias = Literal[
     "updates",
     "norm",
     "tolerance",
+    "stalled",
     "steps",
     "rounding",
     "inseparable",
@@ -47,6 +48,7 @@ _OUTCOMES: dict[StopReason, str] = {
     "updates": "reached the update limit",
     "norm": "exceeded w_max",
     "tolerance": "reached the tolerance",
+    "stalled": "stopped without progress",
     "steps": "reached the iteration limit",
     "rounding": "reached the limits of rounding",
     "inseparable": "needed slack",
@@ -55,6 +57,10 @@ _OUTCOMES: dict[StopReason, str] = {
     "vanished": "stopped at a zero gradient",
     "solved": "reached the minimum",
 }
+# Passes without progress toward `w_max` or `tol` that end a run without other limits; full scans, where each update takes one.
+STALLED_PASSES = 1000
+STALLED_SCANS = 10_000
+LEAST_PROGRESS = 1e-3
 # The merged reason is the most severe one; among reasons of the same severity, the most common one.
 _SEVERITY: dict[StopReason, int] = {"separated": 0, "solved": 0, "inseparable": 2, "rounding": 3, "steps": 4}
 _OTHER_SEVERITY = 1
@@ -72,11 +78,12 @@ class Stop:
         One of these codes:
 
         =========== ================================================================================================
-        separated   a full scan found no row that violates the margin
+        separated   a full scan found no row that violates the margin; also if a limit was reached at that moment
         passes      the limit on passes or iterations was reached
         updates     the limit on updates was reached
         norm        the norm of the weights exceeded `w_max`
         tolerance   the proven gap is at most `tol`; for batch updates, the step was shorter than `tol`, or zero
+        stalled     `w_max` and `tol` were the only limits, and for long neither came nearer: no plane may separate the rows
         steps       the limit on the iterations of a solver was reached before `tol`
         rounding    rounding errors prevent a gap below `tol`, or led to more updates than are possible
         inseparable no plane separates the rows, by proof; slack was allowed
@@ -179,6 +186,43 @@ def chunk_stop(classes: int, rows: int, updates: int = 0) -> Stop:
     if rows == 0:
         return Stop("chunk", "all rows of the chunk have weight 0")
     return Stop("chunk", f"read the chunk: {plural(rows, 'row')}, {plural(updates, 'update')}")
+
+
+# --- limits that may never be reached -------------------------------------------------------------------------------------
+
+
+class StallWatch:
+    """Ends a run whose only limits are `w_max` and `tol`, which runs on inseparable rows need never reach.
+
+    Of such rows the weights stay bounded (H. D. Block and S. A. Levin, Proc. AMS 26, 1970), while a separating plane of margin
+    gamma makes them grow by gamma with each update. Progress is a norm that exceeds every one before by a thousandth, or a
+    batch step that is shorter by a thousandth.
+    """
+
+    def __init__(self, n_heads: int, unit: str, w_max: float | None, tol: float | None) -> None:
+        self.unit, self.w_max, self.tol = unit, w_max, tol  # `unit` is that of the patience: "pass", "update" or "step"
+        self.patience = STALLED_PASSES if unit == "pass" else STALLED_SCANS
+        self._largest, self._shortest, self._since = np.zeros(n_heads), math.inf, np.zeros(n_heads, np.int64)
+
+    def stops(self, at: int, norms: FloatArray, step: float) -> dict[int, Stop]:
+        """The stops of the heads without progress for too long, after `at` passes; `step` is the length of a batch step."""
+        grown = norms > self._largest * (1.0 + LEAST_PROGRESS)
+        self._largest[grown] = norms[grown]
+        if step < self._shortest * (1.0 - LEAST_PROGRESS):
+            self._shortest = step
+            grown = grown | True
+        self._since[grown] = at
+        return {int(h): self._stop(float(norms[h])) for h in np.flatnonzero(at - self._since >= self.patience)}
+
+    def _stop(self, norm: float) -> Stop:
+        far = []
+        if self.w_max is not None:
+            far.append(f"the norm of the weights, {short(norm, 6)}, did not grow toward w_max={short(self.w_max, 6)}")
+        if self.tol is not None:
+            far.append(f"no step became shorter toward tol={short(self.tol, 6)}")
+        long = plural(self.patience, self.unit, "passes" if self.unit == "pass" else f"{self.unit}s")
+        sentence = f"stopped because for {long} {join_and(far)}; rows that no plane separates end like this"
+        return Stop("stalled", sentence, limit=self.patience)
 
 
 # --- a step of length zero -----------------------------------------------------------------------------------------------

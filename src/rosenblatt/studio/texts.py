@@ -63,6 +63,8 @@ def stop_clause(model: LinearClassifier, reason: StopReason, degree: int = 1) ->
             return f"stopped after {plural(limits['max_updates'], 'update')} (the limit)"
         case "norm":
             return f"stopped because |w| exceeded {short(limits['w_max'])}"
+        case "stalled":
+            return "stopped because it came no nearer to its limits; no line may separate the points"
         case "tolerance" if isinstance(model, MarginClassifier):
             return f"solved: {SOLVED_CLAUSE}"
         case "tolerance":
