@@ -67,7 +67,8 @@ class NonlinearMSE(OnlineClassifier):
     order : {"cyclic", "permuted", "random"}, default="permuted"
         The order of the rows in online runs.
     max_iter : int or "auto", default="auto"
-        The number of passes, steps or iterations. "auto": 1000; for online runs as in `Perceptron`.
+        The number of passes, steps or iterations. "auto": 1000; for online runs, and if `max_updates` is given, as in
+        `Perceptron`.
     max_updates : int, default=None
         The number of updates (of each class's run).
     fit_intercept : bool, default=True
@@ -230,7 +231,7 @@ class NonlinearMSE(OnlineClassifier):
 
     def _config(self, problem: Problem, keep_log: bool) -> RunConfig:
         config = super()._config(problem, keep_log)
-        if self.max_iter == "auto" and self.solver != "online":
+        if self.max_iter == "auto" and self.solver != "online" and (self.solver == "minimum" or self.max_updates is None):
             config = replace(config, max_iter=AUTO_ITERATIONS)
         if not isinstance(self.step, str):
             return replace(config, step=self.step)

@@ -35,7 +35,7 @@ from .base import (
     Way,
     seed_of,
 )
-from .online_parameters import JointOrOvr, Keep, Log, VoteCount, auto_passes, check_online_parameters
+from .online_parameters import JointOrOvr, Keep, Log, VoteCount, auto_passes, check_online_parameters, check_vote_count
 from .row_reference import FLOATS
 from .row_weights import ClassWeight
 from .run_readings import hypothesis_of, run_found_in
@@ -278,6 +278,7 @@ class OnlineClassifier(LinearClassifier):
     def _check_parameters(self) -> None:
         check_online_parameters(self)
         self._check_own_parameters()
+        check_vote_count(self, self.keep)
 
     def _config(self, problem: Problem, keep_log: bool) -> RunConfig:
         return RunConfig(
@@ -290,16 +291,16 @@ class OnlineClassifier(LinearClassifier):
         )
 
     def _passes(self, problem: Problem) -> int | None:
-        """Return the number of passes for max_iter="auto"."""
-        return auto_passes(problem.n_visited, self._scans_for_each_update)
+        """Return the number of passes for max_iter="auto"; None: no limit."""
+        return auto_passes(problem.n_visited, self._scans_for_each_update, self._config_options().get("max_updates"))
 
     def _set(self, run: History, stop: Stop, passes: int) -> None:
         """Set the fitted attributes."""
         fitted: dict[str, Any] = {"_votes": None}  # computed when they are first used, from rows that the history holds
         if self.keep != "vote" or len(run.classes) < 2:
             fitted = hypothesis_of(run, self.keep, self.n_features_in_, effective_n_jobs(self.n_jobs))
-        elif any(not log.is_compact for _, log in run.logs):
-            fitted["_votes"] = self._count_votes(run)  # now, since X may change
+        elif any(not log.is_compact for _, log in run.logs) or (self.vote_count == "survivals" and stop.reason != "chunk"):
+            fitted["_votes"] = self._count_votes(run)  # now, since X may change, or since there may be no votes
         for name in ("coef_", "intercept_", "pocket_errors_", "_votes"):
             self.__dict__.pop(name, None)
         self.__dict__.update(
@@ -359,6 +360,7 @@ class OnlineClassifier(LinearClassifier):
         """
         check_is_fitted(self, "classes_")
         check_choice("keep", keep, get_args(Keep))
+        check_vote_count(self, keep)
         if (X is None) != (y is None):
             raise ValueError("reading takes X and y together, or neither")
         run = self._run if X is None or y is None else run_found_in(self, self._run, X, y)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
-from ..validation import check_choice, check_flag, check_integer, check_number
+from ..validation import ParameterError, check_choice, check_flag, check_integer, check_number
 from .base import check_n_jobs_and_verbose
 
 if TYPE_CHECKING:
@@ -41,7 +41,18 @@ def check_online_parameters(model: OnlineClassifier) -> None:
     check_n_jobs_and_verbose(model.n_jobs, model.verbose)
 
 
-def auto_passes(rows: int, scans_for_each_update: bool) -> int:
-    """Return the number of passes for max_iter="auto", by the number of rows of a pass."""
+def check_vote_count(model: OnlineClassifier, keep: str) -> None:
+    """Raise an error if a vote would have no votes: hypotheses that live for one step survive no row."""
+    if keep == "vote" and model.vote_count == "survivals" and (model._way == "batch" or model._scans_for_each_update):
+        steps = "order='mistakes'" if model._way == "online" else "batch updates"
+        raise ParameterError(
+            "vote_count", f"'lifetime' with {steps}", model.vote_count, reason="each hypothesis lives for one step there"
+        )
+
+
+def auto_passes(rows: int, scans_for_each_update: bool, max_updates: int | None) -> int | None:
+    """Return the number of passes for max_iter="auto", by the number of rows of a pass; None where `max_updates` rules."""
+    if max_updates is not None:
+        return None
     least, visits = (1, AUTO_VISITS // 10) if scans_for_each_update else (AUTO_PASSES, AUTO_VISITS)
     return min(max(least, -(-visits // max(1, rows))), MAX_AUTO_PASSES)

@@ -85,7 +85,8 @@ class Perceptron(OnlineClassifier):
     intercept_scaling : float, default=1.0
         x_0, that constant. On sparse rows of length 1 the constant 1 is large: try 0.1.
     vote_count : {"lifetime", "survivals"}, default="lifetime"
-        "lifetime": a hypothesis starts with one vote. "survivals": with none, and gets one for each row it classifies right.
+        "lifetime": a hypothesis starts with one vote. "survivals": with none, and gets one for each row it classifies right;
+        for online updates in an order of the rows, since the hypotheses of the others live for one step.
     class_weight : dict, "balanced" or None, default=None
         Scales the steps of a class, as `sample_weight` does those of a row.
     warm_start : bool, default=False
@@ -304,7 +305,7 @@ class Perceptron(OnlineClassifier):
         return Proofs(problem, classes, scans_per_pass, share, bool(self.verbose))
 
     def _passes(self, problem: Problem) -> int | None:
-        horizon = not (self.max_updates is None and self.w_max is None and self.tol is None)
+        horizon = self.w_max is not None or self.tol is not None
         return None if self.certify or horizon else super()._passes(problem)
 
     def _needs_finite_rows(self) -> bool:

@@ -81,8 +81,12 @@ def births(log: UpdateLog) -> IntArray:
 def vote_weights(born: IntArray, end: int, vote_count: str) -> FloatArray:
     """The lifetime of each hypothesis w_0, w_1, ... in rows visited; "survivals" does not count the row that created it."""
     lifetimes = np.diff(np.concatenate([[0], born, [end]])).astype(np.float64)
+    if end == 0:
+        lifetimes[-1] = 1.0  # a run that ended before its first row has one hypothesis
     if vote_count == "survivals":
         lifetimes[1:] -= 1.0
+        if not lifetimes.any():
+            raise ValueError("vote_count='survivals' leaves no votes, because no hypothesis survived a row: use 'lifetime'")
     return lifetimes
 
 

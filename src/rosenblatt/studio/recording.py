@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from ..array_types import Array, FloatArray
 from ..catalog import ALGORITHMS
 from ..estimators.base import LinearClassifier
+from ..estimators.online_parameters import check_vote_count
 from ..estimators.run_readings import with_rows, without_names
 from ..kernels.linear.schemes import Joint, Rest
 from ..online.readings import births, vote_weights
@@ -116,6 +117,7 @@ def record(
     x0 = float(model.fit_intercept) if log is None else log._record.problem.x0  # a solver adds the intercept with x_0 = 1
     codes = np.searchsorted(model.classes_, np.asarray(labels)).astype(np.intp)
     data = Data(rows, codes, k, scheme, x0)
+    model = model if log is None else _with_votes(model, log)
     run = _log_json(model, log, data) if log is not None else _frames_json(model, frames or one_frame(model), data)
     stop = model.stop_
     return {
@@ -134,6 +136,18 @@ def record(
         "code": code,
         "seconds": time.perf_counter() - started,
     } | run  # fmt: skip
+
+
+def _with_votes(model: LinearClassifier, log: UpdateLog) -> Any:
+    """Return the model, or a copy whose votes count lifetimes if there would be no votes otherwise."""
+    counted: Any = model
+    try:
+        check_vote_count(counted, "vote")
+        _votes(counted, log, log.n_updates)
+    except ValueError:
+        counted = without_names(model)
+        counted.vote_count = "lifetime"
+    return counted
 
 
 def _log_json(model: LinearClassifier, log: UpdateLog, data: Data) -> dict[str, Any]:
