@@ -297,3 +297,33 @@ def test_the_plot_names_the_extra_it_needs(monkeypatch: pytest.MonkeyPatch) -> N
     X, y = apart(30, 3, 2, 0.4, 7)
     with pytest.raises(ImportError, match=r"rosenblatt\[plot\]"):
         run(X, y, {}).convergence_[0].plot()
+
+
+@pytest.mark.parametrize("update", ["online", "batch", "batch-mean"])
+@pytest.mark.parametrize("weights", [None, 2.0])
+@pytest.mark.parametrize("k", [2, 3])
+def test_a_run_without_updates_has_the_bound_of_its_start_and_step(update: Any, weights: float | None, k: int) -> None:
+    """The bound is the one that a run from the same start and of the same step shows with its updates."""
+    X, y = apart(30, 3, k, 0.4, 7)
+    options = {"update": update, "step": 0.5, "max_iter": None, "order": "cyclic"}
+    c = None if weights is None else np.full(len(y), weights)
+    first = rb.Perceptron(**options).fit(X, y, c)
+    start = np.column_stack([first.intercept_, first.coef_])
+    still = rb.Perceptron(init=start, **options).fit(X, y, c)
+    (report,) = still.convergence_
+    assert still.n_updates_ == report.mistakes == 0
+    assert report.holds
+    moving = rb.Perceptron(init=-start, **options).fit(X, y, c)
+    tau = float(moving.log_.steps[0])
+    assert np.unique(moving.log_.steps).size == 1
+    assert still._constant_step * (weights or 1.0) == pytest.approx(tau, rel=1e-12)
+    assert report.mistake_bound.lower == 0.0
+    assert 0.0 <= report.mistake_bound.upper < moving.convergence_[0].mistake_bound.upper
+    assert "at most" in str(report)
+
+
+def test_a_run_without_updates_and_with_varying_steps_has_no_bound() -> None:
+    X, y = apart(30, 3, 2, 0.4, 7)
+    first = rb.Perceptron(max_iter=None).fit(X, y)
+    start = np.column_stack([first.intercept_, first.coef_])
+    assert rb.Perceptron(init=start, step=lambda k: 1.0 / k).fit(X, y).convergence_[0].mistake_bound is None

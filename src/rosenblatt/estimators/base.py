@@ -168,6 +168,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """The margin, set by a parameter, that all rows must exceed to be separated."""
         return 0.0
 
+    @property
+    def _constant_step(self) -> float | None:
+        """The step of a row of weight 1, set by a parameter; None if steps differ."""
+        return None
+
     def _minimized(self) -> Objective | None:
         """Return what a fit minimizes; None: the loss of the margin in its catalog entry."""
         return None

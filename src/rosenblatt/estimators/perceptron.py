@@ -228,6 +228,13 @@ class Perceptron(OnlineClassifier):
     def _required_margin(self) -> float:
         return float(self.__dict__.get("_margin_used", self.margin))
 
+    @property
+    def _constant_step(self) -> float | None:
+        if callable(self.step) or self.update != "batch-mean":
+            return None if callable(self.step) else float(self.step)
+        log = self._update_log
+        return None if log is None else float(self.step) / log._record.total_weight
+
     def _streaming_obstacle(self) -> StreamingObstacle | None:
         if self.certify:
             return StreamingObstacle("needs all rows in memory", "certify", True, (False,))
@@ -271,7 +278,8 @@ class Perceptron(OnlineClassifier):
             if len(runs) > 1:
                 classes = np.array([False, True])
             given = self.__dict__.get("certificate_", [UNKNOWN] * len(runs))
-            return [convergence(run, classes, self._margin_used, one) for run, one in zip(runs, given, strict=True)]
+            b, rho = self._margin_used, self._constant_step
+            return [convergence(run, classes, b, one, rho) for run, one in zip(runs, given, strict=True)]
         except MissingRowsError:
             raise AttributeError(
                 "convergence_ needs the training rows, which a fitted model does not keep: read it as "

@@ -120,6 +120,12 @@ class RunRecord:
         return (self.origin or self.rows_source).n_rows
 
     @property
+    def total_weight(self) -> float:
+        """The sum of the weights of the training set, if it is known."""
+        source = self.origin or self.rows_source
+        return float(source.labels.weights.sum()) if source.labels.weights.size else float(source.n_rows)
+
+    @property
     def n_visited(self) -> int:
         """The number of rows of a pass, if it is known."""
         return (self.origin or self.rows_source).n_visited

@@ -157,8 +157,11 @@ class Convergence:
         return plot_convergence(self, ax)
 
 
-def convergence(log: UpdateLog, classes: Array, b: float, certificate: Certificate | None = UNKNOWN) -> Convergence:
-    """The report of a binary or joint run with update margin b; the certificate of its rows is computed if none is given."""
+def convergence(
+    log: UpdateLog, classes: Array, b: float, certificate: Certificate | None = UNKNOWN, step: float | None = None
+) -> Convergence:
+    """The report of a binary or joint run with update margin b; the certificate of its rows is computed if none is given.
+    `step` is the constant step for rows of weight 1, which a run without updates does not show."""
     try:
         log = log._whole()
     except MissingRowsError:
@@ -185,7 +188,7 @@ def convergence(log: UpdateLog, classes: Array, b: float, certificate: Certifica
     least = None if alignments is None or gamma is None else alignments[0] + gamma * sums[edges]
     rounding = float(np.finfo(record.start.w.dtype).eps)
     start = (found.norms_squared[0] * half, None if alignments is None else float(alignments[0]))
-    most = _bound(log, separable, gamma, widest, longest, half * b, start)
+    most = _bound(log, separable, gamma, widest, longest, half * b, start, step)
     return Convergence(
         found.norms_squared * half, bound, alignments, least, len(log), most, longest, gamma, widest, certificate, rounding
     )
@@ -193,11 +196,8 @@ def convergence(log: UpdateLog, classes: Array, b: float, certificate: Certifica
 
 def _same_space(log: UpdateLog, classes: Array, certificate: Certificate | None) -> bool:
     """Whether a certificate is about the rows of the run, (1, x) or x, and all its classes."""
-    return (
-        isinstance(certificate, Separable)
-        and log._record.problem.x0 in (0.0, 1.0)
-        and len(certificate.about.classes) == len(classes)
-    )
+    x0 = log._record.rows_source.x0
+    return isinstance(certificate, Separable) and x0 in (0.0, 1.0) and len(certificate.about.classes) == len(classes)
 
 
 def _visited(problem: Problem, values: Any) -> Any:
@@ -248,16 +248,17 @@ def _margin_on_run(log: UpdateLog, planes: FloatArray, weights_0: FloatArray) ->
 
 def _bound(
     log: UpdateLog, certificate: Separable | None, gamma: float | None, widest: bool, longest: float, b: float,
-    start: tuple[float, float | None],
+    start: tuple[float, float | None], step: float | None,
 ) -> Interval | None:  # fmt: skip
     """Of all mistakes: T <= [p + sqrt(p^2 + 4 (c^2 - a^2))]/2, p = (G R^2 + 2b/tau)/gamma^2 - 2a, with G rows at once at most,
     a = <w_0, u>/(tau gamma) and c = |w_0|/(tau gamma)."""
     record = log._record
     taus, weights = np.unique(log.steps), record.problem.labels.weights
     weights = _visited(record.problem, weights) if weights.size else np.ones(1)
-    if (weights != weights[0]).any():
+    taus = step * weights[:1] if step is not None and not len(taus) else taus
+    if certificate is None or gamma is None or start[1] is None or gamma <= 0.0:
         return None
-    if certificate is None or gamma is None or start[1] is None or gamma <= 0.0 or len(taus) != 1:
+    if len(taus) != 1 or (weights != weights[0]).any():
         return None
     tau, at_once = float(taus[0]), certificate.about.n_rows if record.grouped else 1
     if widest and start[0] == 0.0 and at_once == 1 and b == 0.0:

@@ -99,7 +99,9 @@ def _convergence(model: LinearClassifier, certificate: Certificate) -> dict[str,
     except MissingRowsError:
         return None
     try:
-        return _inequalities(convergence(log, model.classes_, model._required_margin, certificate), certificate)
+        return _inequalities(
+            convergence(log, model.classes_, model._required_margin, certificate, model._constant_step), certificate
+        )
     except ArithmeticError:  # both sides of an inequality may be too large for floats
         return None
 
