@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import os
 import re
 import resource
 import subprocess
@@ -140,3 +141,15 @@ def test_a_very_long_line_is_refused_in_little_memory(tmp_path, name):
     assert peak is not None
     assert int(peak[1]) < 800_000
     path.unlink()
+
+
+@pytest.mark.parametrize("command", [["show"], ["predict", "rows.csv"], ["evaluate", "rows.csv"], ["export", "--json"]])
+def test_a_pipe_in_place_of_a_model_does_not_wait(command, tmp_path, monkeypatch):
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("no pipes here")
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
+    found = rosenblatt(command[0], "pipe", *command[1:])
+    assert found.code == 2
+    assert "pipe: not a regular file but a directory, a pipe, a socket or a device" in found.err

@@ -60,3 +60,5 @@ def test_one_class_and_huge_weights_are_shown(tmp_path):
     assert "1 class: a" in rosenblatt("show", target).out
     rb.save(rb.Model("Perceptron", {}, np.array([0, 1]), np.array([[1e308, -1e300]]), np.zeros(1)), target)
     assert rosenblatt("show", target).code == 0
+    rb.save(rb.PassiveAggressive(C=float("inf")).fit([[0.0], [1.0]], ["a", "b"]), target)
+    assert rosenblatt("show", target, "--json").json["parameters"]["C"] == "inf"

@@ -213,11 +213,12 @@ def _scores(model: Any, X: Any) -> Any:
         if isinstance(model, Pipeline) and not hasattr(model[-1], "decision_function"):
             return np.zeros(1)
         try:
-            model.predict(X)
-            scores = model.scores(X) if isinstance(model, rb.Model) else model.decision_function(X)
+            model.predict(copy.deepcopy(X))  # with copy=False, a scaler changes its input
+            scores = (model.scores if isinstance(model, rb.Model) else model.decision_function)(copy.deepcopy(X))
         except ValueError as error:
-            texts = "could not convert string to float" in str(error)  # the step that reads texts was left out
-            if not texts and not _is_extreme(model):
+            # The step that reads texts was left out, or a column renamed: then this is other input than the model takes.
+            other = "could not convert string to float" in str(error) or "missing column required" in str(error)
+            if not other and not _is_extreme(model):
                 raise
             return np.zeros(1)
     assert np.isfinite(scores).all() or _is_extreme(model), "scores that are not finite"

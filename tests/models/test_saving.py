@@ -219,7 +219,7 @@ def test_a_function_is_replaced_by_its_description(path):
 def test_other_objects_cannot_be_saved(path):
     X, y = rows(2)
     for thing, error, words in (
-        (ForeignPerceptron().fit(X, y), TypeError, "expects a Rosenblatt estimator or a Model, got Perceptron"),
+        (ForeignPerceptron().fit(X, y), TypeError, "expects a Rosenblatt estimator, a Pipeline or a Model, got Perceptron"),
         (object(), TypeError, "got object"),
         (rb.Perceptron(), ValueError, "this Perceptron is not fitted yet"),
     ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,7 @@ def command(model: str, features: int, as_json: bool) -> None:
     loaded = load_model(model)
     heavy = heaviest(loaded, features)
     if as_json:
-        print_json(_as_dict(loaded) | {"heaviest": heavy})
+        print_json(_without_infinity(_as_dict(loaded)) | {"heaviest": heavy})
         return
     print_fields(_fields(_as_dict(loaded)))
     if heavy:
@@ -79,6 +80,15 @@ def _as_dict(model: Model) -> dict[str, Any]:
     }
 
 
+def _without_infinity(value: Any) -> Any:
+    """Values for JSON, which has no infinity, such as that of C=inf, and only text as keys."""
+    if isinstance(value, dict):
+        return {str(key): _without_infinity(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_infinity(each) for each in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def _fields(contents: dict[str, Any]) -> list[tuple[str, str]]:
     """The contents of a model as names and text."""
     from ..reporting.text import comma_list, plural
@@ -113,7 +123,9 @@ def _provenance_fields(provenance: dict[str, Any]) -> list[tuple[str, str]]:
     if isinstance(reading, dict):
         fields.append(("read with", " ".join(_as_option(name, value) for name, value in reading.items() if value is not False)))
     for name, value in provenance.items():
-        listed = value if not isinstance(value, dict) else join_and([f"{each} {key}" for key, each in value.items()])
+        listed = (
+            value if not isinstance(value, dict) or not value else join_and([f"{each} {key}" for key, each in value.items()])
+        )
         fields.append((name.replace("_", " "), str(listed)))
     if versions:
         fields.append(("saved by", join_and(versions)))

@@ -219,6 +219,8 @@ def encode_run(estimator: Any, arrays: Arrays) -> Meta:
 def restore_run(estimator: Any, model: Model, meta: Meta, arrays: Arrays) -> None:
     """Set the run of an `OnlineClassifier`, without its log."""
     require(model.n_updates is not None and model.n_iter is not None, "run: the number of updates is missing")
+    averaged = estimator._keep == "average" and len(model.classes) > 1
+    require(not averaged or "run.sums.w" in arrays, "run: the sums of the average are missing")
     estimator._run = _run(model, meta["run"], _pop_prefix(arrays, "run."))
     estimator._classes_fixed, estimator.log_ = _flag(meta["fixed"]), None
     if model.votes is not None:

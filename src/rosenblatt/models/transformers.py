@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..validation import check_flag, check_integer
 from .strict_json import InvalidContentError, require
 
 MAX_DEGREE, MAX_POLYNOMIALS, MAX_GRAM, MAX_JOBS = 20, 10_000_000, 100, 256
@@ -145,6 +146,14 @@ def _check_text(made: Any) -> None:
     require(isinstance(fixed, dict | list | None), "vocabulary must be None, a dict or a list")
 
 
+def _check_vocabulary(made: Any) -> None:
+    _check_text(made)
+    made._cutter()
+    check_flag("binary", made.binary)
+    check_integer("min_count", made.min_count)
+    check_integer("max_words", 1 if made.max_words is None else made.max_words)
+
+
 # --- derived attributes ------------------------------------------------------------------------------------------------------
 
 
@@ -195,7 +204,6 @@ def _derive_tfidf(made: Any) -> None:
 def _derive_vocabulary(made: Any) -> None:
     from ..preprocessing.text.vocabulary import make_table
 
-    made._cutter()
     require(len(made.counts_) == len(made.vocabulary_), "the counts have another length than the vocabulary")
     made._table = make_table(list(made.vocabulary_))
 
@@ -242,6 +250,8 @@ class Transformer:
         try:
             if hasattr(made, "_parameter_constraints"):  # Vocabulary has none
                 made._validate_params()
+            dtype = getattr(made, "dtype", None)
+            require(dtype is None or np.dtype(dtype).kind in "biuf", f"dtype must be a type of numbers, got {dtype!r:.40}")
             self.check(made)
         except (InvalidContentError, ValueError, TypeError, AttributeError) as error:
             return " ".join(str(error).split())
@@ -295,7 +305,7 @@ TRANSFORMERS = {
     ),
     "Vocabulary": Transformer(
         "rosenblatt.preprocessing.text.vocabulary", {"vocabulary_": is_word_list, "counts_": is_counts}, ("_table",),
-        _check_text, _derive_vocabulary, columns=False,
+        _check_vocabulary, _derive_vocabulary, columns=False,
     ),
 }  # fmt: skip
 
