@@ -6,7 +6,6 @@ before it makes.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -221,7 +220,10 @@ def _takes(step: Any, width: int | None) -> bool:
 
 
 def _class(kind: str) -> Any:
-    return getattr(importlib.import_module(COMPOSITES[kind]), kind)
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import FeatureUnion, Pipeline
+
+    return {"ColumnTransformer": ColumnTransformer, "FeatureUnion": FeatureUnion, "Pipeline": Pipeline}[kind]
 
 
 def _are_columns(columns: Any) -> bool:

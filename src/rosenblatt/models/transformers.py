@@ -7,7 +7,6 @@ attributes that are named here are set. What scikit-learn derives from them is d
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -243,7 +242,19 @@ class Transformer:
         return any(name.startswith("_") for name in names) and self.module.startswith("sklearn.")
 
     def load(self, name: str) -> Any:
-        return getattr(importlib.import_module(self.module), name)
+        """Import the class, which is one of the table below."""
+        if name == "TextHasher":
+            from ..preprocessing.text.hasher import TextHasher
+
+            return TextHasher
+        if name == "Vocabulary":
+            from ..preprocessing.text.vocabulary import Vocabulary
+
+            return Vocabulary
+        from sklearn import impute, preprocessing
+        from sklearn.feature_extraction import text
+
+        return getattr({_SCALERS: preprocessing, _TEXT: text, "sklearn.impute": impute}[self.module], name)
 
     def find_problem(self, made: Any) -> str | None:
         """Return why these parameters cannot be stored or loaded, or None."""
