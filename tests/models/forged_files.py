@@ -8,7 +8,6 @@ Run as a program, it forges files until a number or a time is reached, under a l
 from __future__ import annotations
 
 import copy
-import os
 import sys
 import tempfile
 import time
@@ -26,7 +25,6 @@ from trained_models import rows, trained
 import rosenblatt as rb
 from rosenblatt.catalog import ALGORITHMS
 from rosenblatt.cli import main as main_command
-from rosenblatt.models import container
 from rosenblatt.models.files import load, load_model, save
 from rosenblatt.models.state import model_of
 from rosenblatt.preprocessing.recipe import Recipe
@@ -264,7 +262,7 @@ def main(first: int, count: int, seconds: float) -> None:
         for kind, (raw, X) in files.items():
             assert not (problem := check(raw, X, folder)), f"{kind}: {problem}"
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        started, loaded, failed, slowest = time.monotonic(), 0, 0, 0.0
+        started, loaded, failed, slowest = time.monotonic(), 0, 0, (0.0, 0)
         for seed in range(first, first + count):
             kind, raw, X = forged(files, seed)
             began = time.process_time()
@@ -279,13 +277,14 @@ def main(first: int, count: int, seconds: float) -> None:
                 sys.stdout.flush()
             finally:
                 signal.setitimer(signal.ITIMER_REAL, 0)
-            slowest = max(slowest, time.process_time() - began)
+            slowest = max(slowest, (time.process_time() - began, seed))
             if time.monotonic() - started > seconds:
                 count = seed - first + 1
                 break
-        sys.stdout.write(f"{count} files, {loaded} loaded, {failed} failed, slowest {slowest:.2f} s of {os.getpid()}\n")
+        sys.stdout.write(
+            f"{count} files, {loaded} loaded, {failed} failed; the slowest took {slowest[0]:.2f} s, seed {slowest[1]}\n"
+        )
 
 
 if __name__ == "__main__":
-    assert container.FORMAT
     main(int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]))
