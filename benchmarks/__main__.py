@@ -31,6 +31,7 @@ from . import (
     pocket,
     proofs,
     serve,
+    small,
     sms,
     squares,
     startup,
@@ -43,6 +44,7 @@ from .output import console
 PARTS: dict[str, Callable[[int, bool], Any]] = {
     "algorithms": lambda repeats, quick: output.algorithms(algorithms.measure(repeats=1 if quick else repeats)),
     "epochs": lambda repeats, quick: output.ratios(epochs.measure(repeats, quick), "sklearn"),
+    "small": lambda repeats, quick: output.ratios(small.measure(repeats, quick), "sklearn"),
     "pocket": lambda repeats, quick: output.ratios(pocket.measure(repeats, quick), "NumPy"),
     "margins": lambda repeats, quick: output.margins(margins.measure(3, quick)),
     "squares": lambda repeats, quick: output.ratios(squares.measure(repeats, quick), "sklearn"),

@@ -33,7 +33,7 @@ def _red(short: bool) -> str:
 
 
 def _target(value: Any, unit: str = "") -> str:
-    return "" if value is None else f"{value:g}{unit}"
+    return "" if value is None else f"{value:.3g}{unit}"
 
 
 def ratios(rows: Iterable[Row], peer: str) -> list[Row]:
