@@ -49,6 +49,10 @@ def _nothing(array: Any, offset: Any) -> None:
 # `prefetch` fills all caches, for memory that is used again; `prefetch_once` only the nearest, for memory that is used once.
 prefetch: Any = _instruction(3) if COMPILED else _nothing
 prefetch_once: Any = _instruction(0) if COMPILED else _nothing
+# How near to the core dense rows are fetched: 3 is prefetcht0, 2 prefetcht1, 1 prefetcht2, 0 prefetchnta. `prefetch_distance`
+# in `online/solver.py` decides whether and how many rows ahead.
+DENSE_ROW_LOCALITY = 3
+prefetch_dense: Any = _instruction(DENSE_ROW_LOCALITY) if COMPILED else _nothing
 
 
 # --- containers and operations ---------------------------------------------------------------------------------------------
@@ -161,7 +165,7 @@ def _(rows: Dense, i: int, a: float, W: FloatArray, h: int) -> Any:
 def _(rows: Dense, i: int) -> Any:
     width = rows.values.shape[1] * rows.values.itemsize
     for offset in range(0, min(width, PREFETCH_BYTES), CACHE_LINE):
-        prefetch(rows.values, np.int64(i) * width + offset)
+        prefetch_dense(rows.values, np.int64(i) * width + offset)
 
 
 @operation
