@@ -26,15 +26,7 @@ from ..online.stopping import Stop, chunk_stop
 from ..online.update_log import UpdateLog
 from ..progress import current_callback
 from ..validation import check_choice
-from .base import (
-    KnownClasses,
-    LinearClassifier,
-    RandomState,
-    StopWarning,
-    StreamingObstacle,
-    Way,
-    seed_of,
-)
+from .base import KnownClasses, LinearClassifier, RandomState, StopWarning, StreamingObstacle, Way, seed_of
 from .online_parameters import JointOrOvr, Keep, Log, VoteCount, auto_passes, check_online_parameters, check_vote_count
 from .row_reference import FLOATS
 from .row_weights import ClassWeight

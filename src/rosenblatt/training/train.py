@@ -265,7 +265,7 @@ def certify_training_rows(request: Request, prepared: Prepared) -> Certificate |
     small = values * max(1, len(prepared.classes) - 1) <= QUICK_PROOF_VALUES
     if request.certify is False or (request.certify is None and not small):
         return None
-    from ..certificates.data import label_text
+    from ..certificates.exact_arrays import label_text
     from ..certificates.statements import Inseparable
     from ..proofs.certify import certify
 
