@@ -57,11 +57,11 @@ def real(name: str) -> tuple[Any, Any, Any, Any] | None:
     if not DATA.is_dir():
         return None
     if name == "mnist":
-        (X, y), (X_test, y_test) = _mnist("train"), _mnist("t10k")
+        (X, y), (X_test, y_test) = mnist("train"), mnist("t10k")
         return X, X_test, y, y_test
-    X, y = _svmlight({"ijcnn1": "ijcnn1.trn.bz2", "news20": "news20.bz2"}.get(name, name))
+    X, y = svmlight({"ijcnn1": "ijcnn1.trn.bz2", "news20": "news20.bz2"}.get(name, name))
     if name == "a9a":
-        X_test, y_test = _svmlight("a9a.t", X.shape[1])
+        X_test, y_test = svmlight("a9a.t", X.shape[1])
         return X, X_test, y, y_test
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.2, random_state=0, stratify=y)
     return X, X_test, y, y_test
@@ -76,7 +76,7 @@ def two_classes(quick: bool) -> Iterator[tuple[str, Any, Any]]:
     if not DATA.is_dir():
         return
     for name in SMALL:
-        yield name, *_svmlight(name)
+        yield name, *svmlight(name)
     for name in TABLES:
         table = np.genfromtxt(DATA / "uci" / name, delimiter=",", dtype=str)
         table = table[1:] if table[0, 0].isalpha() else table
@@ -84,10 +84,10 @@ def two_classes(quick: bool) -> Iterator[tuple[str, Any, Any]]:
     if quick:
         return
     for name in ("a9a", "w8a"):
-        yield name, *_svmlight(name)
-    X, y = _mnist("train")
+        yield name, *svmlight(name)
+    X, y = mnist("train")
     yield "MNIST 0 against 1", X[y < 2], y[y < 2]
-    X, y = _svmlight("news20.bz2")
+    X, y = svmlight("news20.bz2")
     for i, j in ((1, 2), (16, 19)):
         chosen = np.flatnonzero((y == i) | (y == j))
         yield f"news20 {i} against {j}", *draw(X[chosen], y[chosen], len(chosen), 0)
@@ -100,13 +100,13 @@ def draw(X: Any, y: Any, n: int, seed: int) -> tuple[Any, Any]:
     return sp.csr_matrix((rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32)), shape=rows.shape), y[chosen]
 
 
-def _svmlight(name: str, columns: int | None = None) -> tuple[Any, Any]:
+def svmlight(name: str, columns: int | None = None) -> tuple[Any, Any]:
     X, y = load_svmlight_file(str(DATA / "libsvm" / name), n_features=columns)
     # The peers take 32-bit indices only.
     return sp.csr_matrix((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape), y.astype(int)
 
 
-def _mnist(part: str) -> tuple[Any, Any]:
+def mnist(part: str) -> tuple[Any, Any]:
     with gzip.open(DATA / "mnist" / f"{part}-images-idx3-ubyte.gz") as file:
         X = np.frombuffer(file.read(), np.uint8, offset=16).reshape(-1, 784)
     with gzip.open(DATA / "mnist" / f"{part}-labels-idx1-ubyte.gz") as file:

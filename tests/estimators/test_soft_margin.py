@@ -98,7 +98,7 @@ def test_it_is_what_scikit_learn_calls_svc_and_linear_svc(C: float) -> None:
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_one_against_the_rest_is_one_machine_for_each_class(loss: str, n_jobs: int) -> None:
     X, y = noisy(k=3)
-    model = rb.SoftMargin(loss=loss, tol=1e-9, n_jobs=n_jobs).fit(X, y)
+    model = rb.SoftMargin(loss=loss, multiclass="ovr", tol=1e-9, n_jobs=n_jobs).fit(X, y)
     assert model.coef_.shape == (3, 4)
     assert model.decision_function(X).shape == (150, 3)
     for h in range(3):
@@ -245,7 +245,7 @@ def test_c_of_infinity_is_the_hard_margin() -> None:
     assert (soft.slack_ < 1e-9).all()
     assert rb.SoftMargin(C=1e6, tol=1e-9).fit(X, setosa).coef_ == pytest.approx(hard.coef_, rel=1e-6)
     with pytest.raises(rb.NotSeparable, match="of class 1 from the rest") as caught:
-        rb.SoftMargin(C=np.inf).fit(X, y)
+        rb.SoftMargin(C=np.inf, multiclass="ovr").fit(X, y)
     assert caught.value.check(X, y)
 
 

@@ -24,7 +24,7 @@ import rosenblatt as rb
         ({"tol": np.nan}, "tol must be greater than 0 and finite, got nan"),
         ({"loss": "log"}, "loss must be one of 'hinge', 'squared_hinge', got 'log'"),
         ({"penalize_intercept": "yes"}, "penalize_intercept must be"),
-        ({"multiclass": "all"}, "multiclass must be one of 'ovr', 'ovo', 'crammer_singer', got 'all'"),
+        ({"multiclass": "all"}, "multiclass must be one of 'auto', 'ovr', 'ovo', 'crammer_singer', got 'all'"),
         ({"solver": "newton"}, "solver='newton' does not solve loss='hinge'"),
         ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
         ({"max_iter": "many"}, "max_iter must be 'auto' or a whole number, got 'many'"),
@@ -82,7 +82,7 @@ def test_numbers_too_large_to_square_are_refused_at_once(loss: str, solver: str)
     ],
     ids=["twins", "zero column", "zeros", "one feature", "wide", "large", "tiny", "one point"],
 )
-@pytest.mark.filterwarnings("ignore:tol=.*was not reached")
+@pytest.mark.filterwarnings("ignore:tol=.*was not reached", "ignore:the plane is zero")
 def test_odd_rows_give_a_finite_plane_and_a_true_gap(X: Any, y: Any, loss: str, solver: str) -> None:
     model = rb.SoftMargin(loss=loss, solver=solver, max_iter=1000).fit(X, y)
     assert np.isfinite(model.coef_).all()

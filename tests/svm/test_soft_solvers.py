@@ -14,8 +14,9 @@ from rosenblatt.parallel import one_blas_thread
 from rosenblatt.progress import Progress
 from rosenblatt.svm.dual_coordinates import dual_coordinates
 from rosenblatt.svm.interior_point import cross_over, interior, interior_point, start_of
+from rosenblatt.svm.limits import SolverLimits
 from rosenblatt.svm.newton import newton
-from rosenblatt.svm.problem import BinarySVM, Solution, SolverLimits
+from rosenblatt.svm.problem import BinarySVM, Solution
 from rosenblatt.svm.row_blocks import penalty_diagonal, signed_blocks
 from rosenblatt.svm.solver_choice import choose_solver, rotate_rows, solve_binary_svm
 
@@ -208,7 +209,7 @@ def test_the_shape_chooses_the_solver() -> None:
 
 def test_many_sparse_rows_try_passes_first(monkeypatch: Any) -> None:
     monkeypatch.setattr("rosenblatt.svm.solver_choice.MIN_SAMPLED_ROWS", 100)
-    m = random_svm(400, 4, pack=sp.csr_array)
+    m = random_svm(400, 4, noise=0.1, pack=sp.csr_array)
     assert solve_binary_svm(m, "auto", SolverLimits(1e-2))[2] == "dual-coordinates"
     found, _, used = solve_binary_svm(m, "auto", SolverLimits(1e-9))
     assert used == "interior-point"

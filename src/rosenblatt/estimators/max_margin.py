@@ -213,9 +213,6 @@ class MaxMargin(MarginClassifier):
     def _set(self, n: int, problems: list[Head], solved: list[Solved]) -> None:
         """Set the fitted attributes."""
         planes = [plane for plane, *_ in solved]
-        canonical = np.full((len(planes), n), np.nan)
-        for row, head, plane in zip(canonical, problems, planes, strict=True):
-            row[slice(None) if head.problem.visited is None else head.problem.visited] = plane.canonical
         self.coef_ = np.array([plane.coef for plane in planes])
         self.intercept_ = np.array([plane.bias for plane in planes])
         each = {
@@ -223,10 +220,12 @@ class MaxMargin(MarginClassifier):
             "multipliers_": [plane.multipliers for plane in planes],
             "margin_": np.array([plane.margin for plane in planes]),
             "gap_": np.array([plane.gap for plane in planes]),
-            "canonical_": canonical,
+            "_margins": [plane.canonical for plane in planes],
+            "_margin_rows": [head.rows_that_count() for head in problems],
+            "_n_rows": n,
             "proof_": [proof for _, _, proof, _ in solved],
             "n_iter_": max(plane.steps for plane in planes),
         }
-        self._set_each(problems[0].problem.rows, each)
+        self._set_each(problems[0].rows, each)
         self.solver_ = [solver for *_, solver in solved]
         self.stop_ = merge_stops([stop for _, stop, *_ in solved], self.classes_, pairs=self.multiclass == "ovo")

@@ -14,30 +14,26 @@ from ..data.problem import make_rows, rows_width
 from ..kernels.linear.row_blocks import lengths
 from ..kernels.linear.rows import Rows
 from ..losses import HINGE, SQUARED_HINGE, Objective
-from ..online.stopping import Stop, merge_stops
+from ..online.stopping import merge_stops
 from ..parallel import in_order, one_blas_thread
 from ..progress import current_callback, problem_callback
-from ..reporting.text import plural, short
-from ..svm.crammer_singer import lead_over_rivals, solve_crammer_singer
+from ..reporting.text import short
+from ..svm.crammer_singer import CrammerSinger, lead_over_rivals, solve_crammer_singer
 from ..svm.hard_margin import hard_margin, prefer_hard_margin
-from ..svm.problem import BinarySVM, Head, Solution, SolverLimits, heads
+from ..svm.limits import SolverLimits, iteration_limit
+from ..svm.problem import BinarySVM, Head, Solution, choose_scheme, heads
 from ..svm.solver_choice import Solver, solve_binary_svm
 from ..svm.stored_solution import StoredSolution
 from ..validation import check_choice, check_flag, check_integer, check_number
 from .base import RandomState, SolutionPath, StopWarning, TrainingSet, check_n_jobs_and_verbose, seed_of
 from .row_weights import ClassWeight, check_every_class_has_weight
-from .svm_base import MarginClassifier, margin_of
+from .svm_base import MarginClassifier, ZeroPlaneWarning, margin_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
 Loss: TypeAlias = Literal["hinge", "squared_hinge"]
-Multiclass: TypeAlias = Literal["ovr", "ovo", "crammer_singer"]
-# max_iter="auto"
-AUTO_ITERATIONS = 1000
-JOINT_FACTOR = 10  # a joint problem gets more passes, because most rows are skipped in most of them
-AUTO_VISITS = 10_000_000
-MAX_AUTO_ITERATIONS = 100_000
+Multiclass: TypeAlias = Literal["auto", "ovr", "ovo", "crammer_singer"]
 HARD_MARGIN_C = 1e3  # above this C the hard margin may be the solution
 
 
@@ -52,7 +48,7 @@ class SoftMargin(MarginClassifier):
     Reference  Cortes and Vapnik, Machine Learning 20 (1995). The solvers: see `rosenblatt.svm`.
 
     Coming from scikit-learn: `SVC(kernel="linear", C=C)` is `SoftMargin(C=C, multiclass="ovo")`, `LinearSVC(C=C, loss=loss)`
-    is `SoftMargin(C=C, loss=loss, penalize_intercept=True)`, `LinearSVC(multi_class="crammer_singer")` is
+    is `SoftMargin(C=C, loss=loss, multiclass="ovr", penalize_intercept=True)`, `LinearSVC(multi_class="crammer_singer")` is
     `SoftMargin(multiclass="crammer_singer", penalize_intercept=True)`. `tol` has another meaning there.
 
     Parameters
@@ -62,10 +58,13 @@ class SoftMargin(MarginClassifier):
         its C.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         The price of slack.
-    multiclass : {"ovr", "ovo", "crammer_singer"}, default="ovr"
-        "ovr": each class against the rest. "ovo": each pair of classes, with a vote. "crammer_singer": all classes in one
-        problem (hinge only), min 1/2 sum_m |w_m|^2 + C sum_i xi_i, s.t. (w_l - w_m).x_i + b_l - b_m >= 1 - xi_i for the row's
-        class l and all others. With two classes that is the plane of 2 C, and the attributes are that plane's.
+    multiclass : {"auto", "ovr", "ovo", "crammer_singer"}, default="auto"
+        "ovr": each class against the rest. With the hinge, a class amid the others has no such plane: its weights are zero, and
+        `fit` warns. "ovo": each pair of classes, with a vote; prediction takes k(k-1)/2 planes in place of k. "auto": "ovr"
+        for sparse rows of more than 1000 columns, or if the planes of all pairs had more than 2^26 weights, else "ovo".
+        "crammer_singer": all classes in one problem (hinge only), min 1/2 sum_m |w_m|^2 + C sum_i xi_i,
+        s.t. (w_l - w_m).x_i + b_l - b_m >= 1 - xi_i for the row's class l and all others. With two classes that is the plane
+        of 2 C, and the attributes are that plane's.
     fit_intercept : bool, default=True
         False: the plane goes through the origin.
     penalize_intercept : bool, default=False
@@ -94,7 +93,9 @@ class SoftMargin(MarginClassifier):
     ----------
     coef_ : ndarray of shape (n_problems, n_features)
         The weights of each binary problem: one for two classes; else one per class, or one per pair (0, 1), (0, 2), ...,
-        (1, 2), ... of classes.
+        (1, 2), ... of classes. Weights that are zero up to rounding errors are zero.
+    multiclass_ : {"ovr", "ovo", "crammer_singer"}
+        The scheme that was used.
     intercept_ : ndarray of shape (n_problems,)
         The intercepts.
     classes_ : ndarray of shape (n_classes,)
@@ -119,7 +120,7 @@ class SoftMargin(MarginClassifier):
     gap_ : ndarray of shape (n_problems,)
         `dual_gap_` relative to the objective.
     margin_ : ndarray of shape (n_problems,)
-        1/|w|, half the width of the margin band. For "crammer_singer" 1/(sqrt(2) |W|).
+        1/|w|, half the width of the margin band; infinite for zero weights. For "crammer_singer" 1/(sqrt(2) |W|).
     n_iter_ : int
         The largest number of iterations of a binary problem, as `max_iter` counts them.
     solver_ : list of {"newton", "interior-point", "dual-coordinates", "active-set"}
@@ -143,8 +144,7 @@ class SoftMargin(MarginClassifier):
 
     objective_: FloatArray
     dual_gap_: FloatArray
-    _solutions: list[Any]
-    _scheme: str
+    _solutions: list[Any]  # those of pairs of classes have the rows of the pair only
 
     @property
     def _objective(self) -> float:
@@ -156,10 +156,15 @@ class SoftMargin(MarginClassifier):
     @property
     def slack_(self) -> FloatArray:
         """The slack of every row, xi_i = max(0, 1 - canonical_i), per binary problem."""
-        if "canonical_" not in self.__dict__:
-            raise AttributeError("SoftMargin has no slack_ before fit")
         slack: FloatArray = np.maximum(0.0, 1.0 - self.canonical_)
         return slack
+
+    @property
+    def multiclass_(self) -> str:
+        """The scheme of the fitted planes."""
+        if "_scheme" not in self.__dict__:
+            raise AttributeError("SoftMargin has no multiclass_ before fit")
+        return self._scheme
 
     _path: ClassVar[SolutionPath | None] = "cost"
 
@@ -168,7 +173,7 @@ class SoftMargin(MarginClassifier):
         *,
         C: float = 1.0,
         loss: Loss = "hinge",
-        multiclass: Multiclass = "ovr",
+        multiclass: Multiclass = "auto",
         fit_intercept: bool = True,
         penalize_intercept: bool = False,
         intercept_scaling: float = 1.0,
@@ -217,48 +222,74 @@ class SoftMargin(MarginClassifier):
         X, classes, codes, weights = data.X, data.classes, data.codes, data.weights
         rows = make_rows(X)
         self._check_lengths(X, rows, len(codes))
+        scheme = choose_scheme(rows, len(classes)) if self.multiclass == "auto" else self.multiclass
+        before, self._scheme = self._before(classes, rows_width(rows), len(codes), scheme), scheme
         # With two classes, the joint problem has w_1 = -w_0 = w/2: it is the binary problem with twice the C.
-        share = 2.0 if self.multiclass == "crammer_singer" and len(classes) == 2 else 1.0
+        share = 2.0 if scheme == "crammer_singer" and len(classes) == 2 else 1.0
         costs = np.broadcast_to(share, len(codes)) if weights is None else share * weights
-        if self.multiclass == "crammer_singer" and len(classes) > 2:
-            self._solve_jointly(rows, codes, classes, self.C * costs)
+        if scheme == "crammer_singer" and len(classes) > 2:
+            limits = self._limits(len(codes))
+            start = before[0] if before and before[0].n_rows == len(codes) else None
+            self._end([self._solve_jointly(rows, codes, classes, self.C * costs, limits, start)], limits)
             return
-        problems = heads(rows, codes, len(classes), self.multiclass, weights=weights, x0=self._x0)
-        svms = [self._binary_svm(head, costs) for head in problems]
-        before = self._before(classes, svms[0].width, len(codes))
+        problems = heads(rows, codes, len(classes), scheme, weights=weights, x0=self._x0)
         threads = effective_n_jobs(self.n_jobs)
-        inner = threads if len(svms) == 1 else 1
+        inner = threads if len(problems) == 1 else 1
         progress = current_callback(bool(self.verbose))
-        limits = SolverLimits(float(self.tol), self._iteration_limit(len(codes)), seed_of(self.random_state), inner)
+        limits = self._limits(len(codes), inner)
+        pair_rows = [head.rows_that_count() for head in problems if head.pair and np.isfinite(self.C)]
 
         def solve(h: int) -> tuple[Solution, int, str]:
-            effort = replace(limits, progress=problem_callback(progress, h, len(svms)))
-            if np.inf == self.C:
-                head = problems[h]
-                return hard_margin(head.problem, effort, classes[head.positive], head.about(classes))
-            answer = solve_binary_svm(svms[h], self.solver, effort, before[h] if before else None)
-            if answer[0].gap > self.tol and self.loss == "hinge" and not self._penalized and self.C > HARD_MARGIN_C:
-                return prefer_hard_margin(problems[h].problem, svms[h], effort, answer)
-            return answer
+            head, effort = problems[h], replace(limits, progress=problem_callback(progress, h, len(problems)))
+            start = before[h] if before else None
+            if not head.pair or np.inf == self.C:
+                return self._solve_binary(head, classes, costs, effort, start)
+            # A pair is solved on a copy of its rows: with many classes they are a small part of all rows.
+            places = pair_rows[h]
+            start = start.at(places) if start is not None and len(start.multipliers) == len(codes) else start
+            return self._solve_binary(head.alone(places), classes, costs[places], effort, start)
 
-        results = list(in_order(solve, range(len(svms)), threads if inner == 1 else 1))
+        results = list(in_order(solve, range(len(problems)), threads if inner == 1 else 1))
         self.classes_ = classes
-        self._set(rows, *map(list, zip(*results, strict=True)))
+        self._set(rows, results, pair_rows, len(codes))
+        self._end([(solution.gap, steps) for solution, steps, _ in results], limits)
 
-    def _solve_jointly(self, rows: Rows, codes: IntArray, classes: Array, costs: FloatArray) -> None:
-        """Solve one problem for all classes (Crammer and Singer)."""
-        before = self._before(classes, rows_width(rows), len(codes))
+    def _limits(self, n: int, n_jobs: int = 1) -> SolverLimits:
+        most = iteration_limit(self.max_iter, n, self._scheme == "crammer_singer")
+        return SolverLimits(float(self.tol), most, seed_of(self.random_state), n_jobs)
+
+    def _solve_binary(
+        self, head: Head, classes: Array, weights: FloatArray, limits: SolverLimits, start: Solution | None
+    ) -> tuple[Solution, int, str]:
+        problem = head.problem
+        if np.inf == self.C:
+            return hard_margin(problem, limits, classes[head.positive], head.about(classes))
+        # If all rows have the same C, one number is broadcast.
+        costs = np.broadcast_to(self.C * weights[0], len(weights)) if weights.strides == (0,) else self.C * weights
+        if problem.visited is not None:
+            costs = np.zeros(len(weights))
+            costs[problem.visited] = self.C * weights[problem.visited]
+        svm = BinarySVM(problem.rows, problem.signs, costs, self.loss == "squared_hinge", problem.x0, self._free)
+        answer = solve_binary_svm(svm, self.solver, limits, start)
+        if answer[0].gap > self.tol and self.loss == "hinge" and not self._penalized and self.C > HARD_MARGIN_C:
+            return prefer_hard_margin(problem, svm, limits, answer)
+        return answer
+
+    def _solve_jointly(
+        self, rows: Rows, codes: IntArray, classes: Array, costs: FloatArray, limits: SolverLimits, start: CrammerSinger | None
+    ) -> tuple[float, int]:
+        """Solve one problem for all classes (Crammer and Singer); return the gap and the number of passes."""
         found = solve_crammer_singer(
-            rows, codes, len(classes), costs, x0=self._x0, free=self._free, tol=float(self.tol),
-            max_iter=self._iteration_limit(len(codes)), seed=seed_of(self.random_state),
-            start=before[0] if before and before[0].n_rows == len(codes) else None,
-            progress=current_callback(bool(self.verbose)),
+            rows, codes, len(classes), costs, x0=self._x0, free=self._free, tol=limits.tol, max_iter=limits.max_iter,
+            seed=limits.seed, start=start, progress=current_callback(bool(self.verbose)),
         )  # fmt: skip
         support = np.flatnonzero(found.multipliers.any(axis=1))
         each = {
             "support_": [support],
             "multipliers_": [found.multipliers[support]],
-            "canonical_": lead_over_rivals(rows, codes, found.W, found.bias)[None],
+            "_margins": [lead_over_rivals(rows, codes, found.W, found.bias)],
+            "_margin_rows": [],
+            "_n_rows": len(codes),
             "margin_": np.array([margin_of(found.W * np.sqrt(2.0))]),
             "gap_": np.array([found.gap]),
             "dual_gap_": np.array([found.primal - found.dual]),
@@ -267,8 +298,8 @@ class SoftMargin(MarginClassifier):
         }
         self._set_each(rows, each)
         self.classes_, self.coef_, self.intercept_ = classes, found.W, found.bias
-        self.solver_, self._solutions, self._scheme = ["dual-coordinates"], [found], self.multiclass
-        self._end([self._stop(found.gap, found.n_iter, self._iteration_limit(len(codes)))])
+        self.solver_, self._solutions = ["dual-coordinates"], [found]
+        return found.gap, found.n_iter
 
     def _check_lengths(self, X: Matrix, rows: Rows, n: int) -> None:
         """Check that squared lengths are finite, and so every value: one pass instead of two."""
@@ -291,18 +322,8 @@ class SoftMargin(MarginClassifier):
     def _penalized(self) -> bool:
         return bool(self.fit_intercept) and bool(self.penalize_intercept)
 
-    def _binary_svm(self, head: Head, weights: FloatArray) -> BinarySVM:
-        problem = head.problem
-        # If all rows have the same C, one number is broadcast.
-        costs = np.broadcast_to(self.C * weights[0], len(weights)) if weights.strides == (0,) else self.C * weights
-        if problem.visited is not None:
-            costs = np.zeros(len(weights))
-            costs[problem.visited] = self.C * weights[problem.visited]
-        squared = self.loss == "squared_hinge"
-        return BinarySVM(problem.rows, problem.signs, costs, squared, problem.x0, self._free)
-
-    def _before(self, classes: Array, width: int, rows: int) -> list[Any] | None:
-        """Return the solutions that a warm start continues from."""
+    def _before(self, classes: Array, width: int, rows: int, scheme: str) -> list[Any] | None:
+        """Return the solutions that a warm start continues from; None if there are none of this scheme."""
         if not (self.warm_start and "_solutions" in self.__dict__):
             return None
         if not np.array_equal(classes, self.classes_) or self.coef_.shape[1] != width:
@@ -310,54 +331,41 @@ class SoftMargin(MarginClassifier):
                 f"warm_start continues a fit on classes {self.classes_.tolist()} and {self.coef_.shape[1]} features, "
                 f"got classes {classes.tolist()} and {width} features"
             )
-        if self._scheme != self.multiclass:
+        if self._scheme != scheme:
             return None
         return [each.expand(rows) if isinstance(each, StoredSolution) else each for each in self._solutions]
 
-    def _set(self, rows: Rows, solutions: list[Solution], steps: list[int], solvers: list[str]) -> None:
+    def _set(self, rows: Rows, answers: list[tuple[Solution, int, str]], pair_rows: list[IntArray], n: int) -> None:
+        solutions = [solution for solution, _, _ in answers]
+        places = [np.flatnonzero(solution.multipliers) for solution in solutions]
+        support = [every[place] for every, place in zip(pair_rows, places, strict=True)] if pair_rows else places
         each = {
-            "support_": [np.flatnonzero(solution.multipliers) for solution in solutions],
-            "multipliers_": [solution.multipliers[np.flatnonzero(solution.multipliers)] for solution in solutions],
-            "canonical_": solutions[0].margins[None]
-            if len(solutions) == 1
-            else np.stack([solution.margins for solution in solutions]),
+            "support_": support,
+            "multipliers_": [solution.multipliers[place] for solution, place in zip(solutions, places, strict=True)],
+            "_margins": [solution.margins for solution in solutions],
+            "_margin_rows": pair_rows,
+            "_n_rows": n,
             "margin_": np.array([margin_of(solution.w) for solution in solutions]),
             "gap_": np.array([solution.gap for solution in solutions]),
             "dual_gap_": np.array([max(0.0, solution.primal - solution.dual) for solution in solutions]),
             "objective_": np.array([solution.primal for solution in solutions]),
-            "n_iter_": max(steps),
+            "n_iter_": max(steps for _, steps, _ in answers),
         }
         self._set_each(rows, each)
         self.coef_ = np.array([solution.w for solution in solutions])
         self.intercept_ = np.array([solution.intercept for solution in solutions])
-        self.solver_ = solvers
-        self._solutions, self._scheme = solutions, self.multiclass
-        limit = self._iteration_limit(len(solutions[0].multipliers))
-        self._end([self._stop(solution.gap, made, limit) for solution, made in zip(solutions, steps, strict=True)])
+        self.solver_ = [solver for _, _, solver in answers]
+        self._solutions = solutions
 
-    def _iteration_limit(self, n: int) -> int:
-        """Return the limit of passes or steps."""
-        if not isinstance(self.max_iter, str):
-            return int(self.max_iter)
-        least = AUTO_ITERATIONS * (JOINT_FACTOR if self.multiclass == "crammer_singer" else 1)
-        return max(least, min(AUTO_VISITS // n, MAX_AUTO_ITERATIONS))
-
-    def _stop(self, gap: float, steps: int, limit: int) -> Stop:
-        if not np.isfinite(gap):
+    def _end(self, ends: list[tuple[float, int]], limits: SolverLimits) -> None:
+        """Set `stop_` from the gap and the iterations of each problem, and warn."""
+        if not all(np.isfinite(gap) for gap, _ in ends):
             raise ValueError(f"C={short(self.C, 6)} overflowed: use a smaller C, or scale the features")
-        if gap <= self.tol:
-            return Stop("tolerance", f"solved: the relative gap is {short(gap, 2)}, at most tol={short(self.tol, 6)}", gap=gap)
-        if steps >= limit:
-            gap_text = f"a relative gap of {short(gap, 2)}, above tol={short(self.tol, 6)}"
-            sentence = f"stopped after {plural(limit, 'iteration')} (the limit) with {gap_text}"
-            return Stop("steps", sentence, limit=limit, gap=gap)
-        sentence = f"stopped by rounding errors with a relative gap of {short(gap, 2)}, above tol={short(self.tol, 6)}"
-        return Stop("rounding", sentence, gap=gap)
-
-    def _end(self, stops: list[Stop]) -> None:
-        self.stop_ = merge_stops(stops, self.classes_, pairs=self.multiclass == "ovo")
+        self.stop_ = merge_stops([limits.stop(*end) for end in ends], self.classes_, pairs=self._scheme == "ovo")
         if self.stop_.reason != "tolerance":
-            warnings.warn(StopWarning(f"tol={short(self.tol, 6)} was not reached", self.stop_), stacklevel=6)
+            warnings.warn(StopWarning(f"tol={short(self.tol, 6)} was not reached", self.stop_), stacklevel=5)
+        if zeros := int((~self.coef_.any(axis=1)).sum()):
+            warnings.warn(ZeroPlaneWarning(zeros, len(self.coef_), self._scheme, self.loss), stacklevel=5)
 
     def _check_parameters(self) -> None:
         check_number("C", self.C, maximum=float("inf"))

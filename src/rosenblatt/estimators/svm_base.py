@@ -13,6 +13,25 @@ from ..scores import votes_of_pairs
 from .base import LinearClassifier
 
 
+class ZeroPlaneWarning(UserWarning):
+    """Planes whose weights are all zero: the rows decide nothing there."""
+
+    def __init__(self, zeros: int, planes: int, scheme: str, loss: str) -> None:
+        super().__init__(zeros, planes, scheme, loss)
+        self.zeros, self.planes, self.scheme, self.loss = zeros, planes, scheme, loss
+
+    def __str__(self) -> str:
+        use = "loss='squared_hinge' or " if self.loss == "hinge" else ""
+        zeros = f"{self.zeros} of {self.planes} planes are zero"
+        if self.planes == 1 and self.loss != "hinge":
+            return "the plane is zero, and all rows are predicted alike: the columns do not tell the classes apart"
+        if self.planes == 1:
+            return f"the plane is zero, and all rows are predicted alike: use {use}class_weight='balanced'"
+        if self.scheme == "ovo":
+            return f"{zeros}, and the larger class of each such pair gets its vote: use {use}class_weight='balanced'"
+        return f"{zeros}, and their classes are predicted by the intercepts alone: use {use}multiclass='ovo'"
+
+
 class MarginClassifier(LinearClassifier):
     """Base of the estimators that are made of support vectors.
 
@@ -25,12 +44,28 @@ class MarginClassifier(LinearClassifier):
     multipliers_: list[FloatArray]
     margin_: FloatArray
     gap_: FloatArray
-    canonical_: FloatArray
     solver_: list[str]
+    _margins: list[FloatArray]  # per binary problem, those of all rows or of the rows in `_margin_rows`
+    _margin_rows: list[IntArray]
+    _n_rows: int
 
     @property
     def _multiclass(self) -> str:
-        return self.multiclass
+        """The scheme of the fitted planes; before a fit, the parameter."""
+        scheme: str = self.__dict__.get("_scheme", self.multiclass)
+        return scheme
+
+    @property
+    def canonical_(self) -> FloatArray:
+        """The margin y_i (<w, x_i> + b) of every row, per binary problem; NaN for rows that do not count."""
+        if "_margins" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} has no canonical_ before fit")
+        if not self._margin_rows:
+            return self._margins[0][None] if len(self._margins) == 1 else np.stack(self._margins)
+        found = np.full((len(self._margins), self._n_rows), np.nan)
+        for row, places, margins in zip(found, self._margin_rows, self._margins, strict=True):
+            row[places] = margins
+        return found
 
     @property
     def support_vectors_(self) -> list[Matrix]:
@@ -59,7 +94,7 @@ class MarginClassifier(LinearClassifier):
 
     def _scores(self, X: Matrix) -> FloatArray:
         scores = super()._scores(X)
-        pairs = self.multiclass == "ovo" and len(self.classes_) > 2
+        pairs = self._multiclass == "ovo" and len(self.classes_) > 2
         return votes_of_pairs(scores, len(self.classes_)) if pairs else scores
 
 

@@ -27,7 +27,10 @@ def encode_solutions(estimator: Any, arrays: Arrays) -> Meta:
     if not (estimator.warm_start and "_solutions" in vars(estimator)):
         return {}
     meta = []
+    pair_rows = vars(estimator).get("_margin_rows")
     for h, solution in enumerate(estimator._solutions):
+        if pair_rows:
+            solution = solution.among(pair_rows[h], estimator._n_rows)
         costs = getattr(solution, "costs", None)
         if costs is not None:
             arrays[f"solutions.{h}"] = costs[:1] if costs.strides == (0,) else costs

@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..array_types import FloatArray, MatrixLike
 from ..estimators.base import LinearClassifier
+from ..estimators.svm_base import ZeroPlaneWarning
 from ..kernels.linear.schemes import Rest
 from ..online.update_log import UpdateLog
 from ..reporting.text import plural
@@ -83,7 +84,8 @@ def fit_request(request: RunRequest) -> Fit:
 def fit_quietly(model: LinearClassifier, X: MatrixLike, y: npt.ArrayLike, weights: FloatArray | None = None) -> Any:
     """Fit without convergence warnings, since `stop_` reports them; raise other errors as `RequestError`."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        for category in (ConvergenceWarning, ZeroPlaneWarning):
+            warnings.simplefilter("ignore", category)
         try:
             return model.fit(X, y) if weights is None else model.fit(X, y, sample_weight=weights)
         except NotSeparable:

@@ -95,7 +95,8 @@ KNOBS = {
             "How more than two classes are learned: all in one run; each against the rest; each pair, by votes.",
             kind="choice",
             choices=(
-                ("joint", "together"), ("ovr", "against the rest"), ("ovo", "in pairs"), ("crammer_singer", "Crammer-Singer"),
+                ("joint", "together"), ("auto", "automatic"), ("ovr", "against the rest"), ("ovo", "in pairs"),
+                ("crammer_singer", "Crammer-Singer"),
             ),
         ),
         Knob("fit_intercept", "intercept", "If off, the line passes through the origin.", kind="flag"),

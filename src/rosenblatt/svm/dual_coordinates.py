@@ -16,7 +16,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernels.linear.dual_coordinates import Dual, coordinate_passes
-from .problem import BinarySVM, Solution, SolverLimits
+from .limits import SolverLimits
+from .problem import BinarySVM, Solution
 
 # Weight of a free intercept in the Lagrangian, relative to the mean squared length of the rows: 0.03 to 0.1 measured best.
 # If the costs are small in total, b must be able to move by about 1 while the multipliers move through their range.

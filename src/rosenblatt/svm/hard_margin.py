@@ -22,9 +22,10 @@ from ..progress import Progress, ProgressCallback
 from ..reporting.text import plural, short
 from .dual_coordinates import GAP_INTERVAL_SHARE, MIN_GAP_INTERVAL, Descent
 from .exact_separation import decide_by_equal_rows
+from .limits import SolverLimits
 from .nearest_points import Nearest, nearest_points
 from .not_separable import NotSeparable
-from .problem import BinarySVM, Solution, SolverLimits
+from .problem import BinarySVM, Solution
 from .signed_rows import SignedRows
 
 MIN_SPARSE_SIZE = 1000  # sparse rows use dual coordinate descent if they have more rows and more columns than this

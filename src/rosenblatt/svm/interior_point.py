@@ -18,7 +18,8 @@ import scipy.linalg
 from scipy.linalg import cho_solve
 
 from ..array_types import BoolArray, FloatArray, IntArray
-from .problem import BinarySVM, Solution, SolverLimits
+from .limits import SolverLimits
+from .problem import BinarySVM, Solution
 from .row_blocks import MIN_SAMPLED_ROWS, Blocks, cholesky_factor, draw_sample, penalty_diagonal, signed_blocks
 
 MAX_STEPS = 100

@@ -15,7 +15,8 @@ import numpy as np
 from scipy.linalg import cho_solve
 
 from ..array_types import BoolArray, FloatArray
-from .problem import BinarySVM, Solution, SolverLimits
+from .limits import SolverLimits
+from .problem import BinarySVM, Solution
 from .row_blocks import Blocks, cholesky_factor, draw_sample, penalty_diagonal, signed_blocks
 
 # Slopes below this share of the first slope of a line search are rounding errors, as are decreases below this share of the

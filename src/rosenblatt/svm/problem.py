@@ -14,37 +14,22 @@ Reference  C. Cortes and V. Vapnik, Machine Learning 20 (1995).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 
-from ..array_types import Array, FloatArray, IntArray, Matrix
-from ..data.problem import Problem, make_rows, read_only, rows_width
+from ..array_types import Array, BoolArray, FloatArray, IntArray, Matrix
+from ..data.problem import Problem, make_rows, read_only, rows_width, take_rows
 from ..kernels.linear.row_blocks import combine, lengths, score
-from ..kernels.linear.rows import CSR, Dense, Rows
+from ..kernels.linear.rows import CSR, EPS, Dense, Rows
 from ..kernels.linear.schemes import Binary
-from ..progress import Progress, ProgressCallback
 
+# A plane is a candidate for zero if the sum of its multipliers times its rows cancels to this share of the terms.
+CANCELLATION = 1e-9
 # With more rows, only those near the best intercept are sorted; a sample of this size finds them.
 MAX_SORTED_ROWS, SAMPLED_ROWS = 4096, 512
-
-
-@dataclass(frozen=True)
-class SolverLimits:
-    """Tolerance, iteration limit and resources of a solver."""
-
-    tol: float  # the relative gap to reach
-    max_iter: int = 1000  # passes or steps
-    seed: int = 0
-    n_jobs: int = 1
-    progress: ProgressCallback | None = None  # receives the passes or steps so far, and the gap
-
-    def report(self, iterations: int, gap: float) -> None:
-        """Report the passes or steps made so far, and the gap."""
-        if self.progress is not None:
-            self.progress(Progress(iterations, max_iter=self.max_iter, gap=gap))
 
 
 @dataclass(frozen=True)
@@ -69,6 +54,17 @@ class Solution:
         if not np.isfinite(self.primal):
             return np.inf
         return max(0.0, self.primal - self.dual) / self.primal if self.primal > 0.0 else 0.0
+
+    def at(self, places: IntArray) -> Solution:
+        """The same plane for some of the rows; a loaded solution has no margins."""
+        margins = self.margins[places] if len(self.margins) else self.margins
+        return replace(self, multipliers=self.multipliers[places], margins=margins, costs=self.costs[places])
+
+    def among(self, places: IntArray, n: int) -> Solution:
+        """The same plane for n rows, of which these are at `places`; the others have no cost."""
+        multipliers, margins, costs = np.zeros(n), np.full(n, np.nan), np.zeros(n)
+        multipliers[places], margins[places], costs[places] = self.multipliers, self.margins, self.costs
+        return replace(self, multipliers=multipliers, margins=margins, costs=costs)
 
 
 @dataclass(frozen=True)
@@ -158,22 +154,34 @@ class BinarySVM:
         return float(self.costs[self.seen] @ slack)
 
     def solution(self, multipliers: FloatArray) -> Solution:
-        """The weights of these multipliers, the best intercept for them, and the primal and dual objectives."""
+        """The weights of these multipliers, the best intercept for them, and the primal and dual objectives.
+
+        Weights that are zero up to rounding errors are set to zero: their directions would be those of the errors.
+        """
         multipliers = self.feasible(multipliers)
         w, y, a = self.weights(multipliers), self.signs[self.seen], multipliers[self.seen]
         v = self.x0 * float(a @ y)
-        margins = self.scores(w, 0.0)
-        intercept = self.intercept(margins)
-        margins += intercept
-        margins *= y
+        scores = self.scores(w, 0.0)
+        intercept, margins, primal = self._primal(w, scores)
+        # |w|^2 = sum_i a_i y_i <w, x_i>, whose terms cancel if w is the rest of a sum that should be zero.
+        if 0.0 < float(w @ w) <= CANCELLATION * float(a @ abs(scores)):
+            nothing = np.zeros_like(w), np.zeros_like(scores)
+            flat = self._primal(*nothing)
+            if flat[2] <= primal * (1.0 + 4.0 * EPS):
+                w, (intercept, margins, primal) = nothing[0], flat
         dual = float(a.sum()) - (float(w @ w) + (0.0 if self.free else v * v)) / 2.0
         if self.squared:
             dual -= float((a * a / self.costs[self.seen]).sum()) / 4.0
-        primal = self.norm(w, intercept) / 2.0 + self.losses(margins)
         if len(margins) < len(self.signs):
             margins, seen = np.full(len(self.signs), np.nan), margins
             margins[self.visited] = seen
         return Solution(w, intercept, multipliers, primal, dual, margins, self.costs)
+
+    def _primal(self, w: FloatArray, scores: FloatArray) -> tuple[float, FloatArray, float]:
+        """The best intercept for these weights, the margins and the primal objective."""
+        intercept = self.intercept(scores)
+        margins: FloatArray = (scores + intercept) * self.signs[self.seen]
+        return intercept, margins, self.norm(w, intercept) / 2.0 + self.losses(margins)
 
 
 def best_intercept(scores: FloatArray, y: Array, costs: FloatArray, squared: bool, stiffness: float) -> float:
@@ -247,13 +255,50 @@ def _near_zero(
 # --- several classes -----------------------------------------------------------------------------------------------------
 
 
+# "auto" takes pairs of classes, whose planes exist where one class against the rest has none, except for wide sparse rows, such
+# as words: there each class against the rest has fewer errors and takes less time.
+MAX_SPARSE_PAIR_COLUMNS = 1000
+MAX_PAIR_WEIGHTS = 1 << 26  # numbers in the planes of all pairs: half a gigabyte
+
+
+def choose_scheme(rows: Rows, n_classes: int) -> str:
+    """The scheme for `multiclass="auto"`, "ovr" or "ovo"."""
+    width, pairs = rows_width(rows), n_classes * (n_classes - 1) // 2
+    wide = isinstance(rows, CSR) and width > MAX_SPARSE_PAIR_COLUMNS
+    return "ovr" if n_classes == 2 or wide or pairs * width > MAX_PAIR_WEIGHTS else "ovo"
+
+
 @dataclass(frozen=True)
 class Head:
     """A binary problem; `positive` and `negative` are class codes, and `negative` is None for "the rest"."""
 
-    problem: Problem
+    rows: Rows
+    codes: IntArray
+    weights: FloatArray  # empty: every row has weight 1
+    x0: float
     positive: int
     negative: int | None
+    pair: bool  # only rows of these two classes count
+
+    def _counts(self) -> BoolArray:
+        counts: BoolArray = self.weights > 0 if self.weights.size else np.ones(len(self.codes), bool)
+        return counts & ((self.codes == self.positive) | (self.codes == self.negative)) if self.pair else counts
+
+    def rows_that_count(self) -> IntArray:
+        """The rows of positive weight, of a pair only those of its classes."""
+        return np.flatnonzero(self._counts())
+
+    @property
+    def problem(self) -> Problem:
+        """All rows, with the labels of this problem. It is made anew each time, so that many pairs take little memory."""
+        signs, counts = np.where(self.codes == self.positive, 1, -1).astype(np.int8), self._counts()
+        visited = None if counts.all() else np.flatnonzero(counts)
+        return Problem(self.rows, Binary(read_only(signs), read_only(self.weights)), self.x0, visited)
+
+    def alone(self, places: IntArray) -> Head:
+        """The problem on a copy of some rows."""
+        weights = self.weights[places] if self.weights.size else self.weights
+        return replace(self, rows=take_rows(self.rows, places), codes=self.codes[places], weights=weights)
 
     def about(self, classes: Array) -> str:
         """A clause for error messages; empty if there are only two classes."""
@@ -268,17 +313,9 @@ def heads(
 ) -> list[Head]:
     """The binary problems of a scheme, "ovr" or "ovo", on the same rows. Two classes give one problem."""
     rows = X if isinstance(X, Dense | CSR) else make_rows(X)
-    weights = np.zeros(0) if weights is None else np.ascontiguousarray(weights, np.float64)
-    heavy = weights > 0 if weights.size else np.ones(len(codes), bool)
-    everything = None if heavy.all() else np.flatnonzero(heavy)
-
-    def head(positive: int, negative: int | None, visited: IntArray | None) -> Head:
-        signs = np.where(codes == positive, 1, -1).astype(np.int8)
-        return Head(Problem(rows, Binary(read_only(signs), read_only(weights)), x0, visited), positive, negative)
-
+    shared = (rows, codes, np.zeros(0) if weights is None else np.ascontiguousarray(weights, np.float64), x0)
     if n_classes == 2:
-        return [head(1, 0, everything)]
+        return [Head(*shared, 1, 0, False)]
     if scheme == "ovr":
-        return [head(h, None, everything) for h in range(n_classes)]
-    pairs = combinations(range(n_classes), 2)
-    return [head(j, i, np.flatnonzero(heavy & ((codes == i) | (codes == j)))) for i, j in pairs]
+        return [Head(*shared, h, None, False) for h in range(n_classes)]
+    return [Head(*shared, j, i, True) for i, j in combinations(range(n_classes), 2)]

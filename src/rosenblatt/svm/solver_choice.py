@@ -19,8 +19,9 @@ from ..data.problem import dense_array, read_only, rows_as_matrix, take_rows
 from ..kernels.linear.rows import CSR, Dense
 from .dual_coordinates import dual_coordinates
 from .interior_point import interior
+from .limits import SolverLimits
 from .newton import newton
-from .problem import BinarySVM, Solution, SolverLimits
+from .problem import BinarySVM, Solution
 from .row_blocks import MIN_SAMPLED_ROWS
 
 Solver: TypeAlias = Literal["auto", "newton", "interior-point", "dual-coordinates"]
@@ -49,9 +50,17 @@ def solve_binary_svm(
     if passes_first:
         tried = (FIRST_PASSES + FIRST_PASSES_PER_COLUMN * svm.width) // (1 if limits.tol >= HARD_TOL else 4)
         start, passes = dual_coordinates(svm, replace(limits, max_iter=min(limits.max_iter, tried)), start)
-        if start.gap <= limits.tol:
+        if start.gap <= limits.tol and not (_may_be_zero(start) and not svm.squared):
             return start, passes, "dual-coordinates"
     return (*_solve(svm, solver, limits, start), solver)
+
+
+def _may_be_zero(found: Solution) -> bool:
+    """Whether the best weights may be zero: they are within sqrt(2 (primal - dual)) of those found.
+
+    The direction of such weights depends on the order of the rows; an interior point finds whether they are zero.
+    """
+    return float(found.w @ found.w) <= 2.0 * (found.primal - found.dual)
 
 
 def choose_solver(svm: BinarySVM) -> str:
