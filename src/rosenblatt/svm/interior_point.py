@@ -15,12 +15,21 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
-from scipy.linalg import cho_solve
 
 from ..array_types import BoolArray, FloatArray, IntArray
+from ..kernels.linear.solver_steps import A, complementarity_after, finish_direction, move, right_sides, weigh_rows
 from .limits import SolverLimits
 from .problem import BinarySVM, Solution
-from .row_blocks import MIN_SAMPLED_ROWS, Blocks, cholesky_factor, draw_sample, penalty_diagonal, signed_blocks
+from .row_blocks import (
+    MIN_SAMPLED_ROWS,
+    Blocks,
+    add_to_diagonal,
+    cholesky_factor,
+    draw_sample,
+    penalty_diagonal,
+    signed_blocks,
+    solve_factored,
+)
 
 MAX_STEPS = 100
 STEP_SHARE = 0.995  # share of the distance to the boundary that a step goes
@@ -31,7 +40,7 @@ HALVING_STEPS = 8  # the method ends if the residual has not halved in this many
 
 
 class Point(NamedTuple):
-    """The current point of the method, or a direction."""
+    """A point of the method: the plane, its margins, and four positive numbers for every row."""
 
     v: FloatArray
     Av: FloatArray
@@ -40,23 +49,10 @@ class Point(NamedTuple):
     s: FloatArray
     slack: FloatArray
 
-    def moved(self, way: Point, length: float) -> Point:
-        """The point after a step along `way`."""
-        return Point(*(x + length * dx for x, dx in zip(self, way, strict=True)))
-
-    def room(self, way: Point) -> float:
-        """The longest step along `way` that keeps all numbers positive."""
-        return min(_room(x, dx) for x, dx in zip(self[2:], way[2:], strict=True))
-
     def at_bounds(self) -> tuple[BoolArray, BoolArray]:
         """Which multipliers tend to 0 and which to C: those that are smaller, as a share of C, than their slack."""
         C = self.a + self.e
         return self.a / C < self.s, self.e / C < self.slack
-
-    @property
-    def complementarity(self) -> float:
-        """a s + e xi, which is zero at the optimum."""
-        return float(self.a @ self.s + self.e @ self.slack)
 
 
 def start_of(C: FloatArray, width: int) -> Point:
@@ -72,78 +68,69 @@ def interior_point(
 
     rough: only the plane matters, not the multipliers.
     """
-    n = len(point.a)
+    system, v = _System(point, blocks, penalty, n_jobs), point.v.copy()
+    at, n = system.at, len(point.a)
     left: list[float] = []
     imprecise, expected = False, 0.0
     for steps in range(MAX_STEPS):
-        v, Av, a, e, s, slack = point
-        r_dual = penalty * v - blocks.sum(a) - g
-        r_primal = Av + slack - s - 1.0
-        comp = point.complementarity
-        residual = float(abs(r_dual) @ abs(v))
+        r_dual = penalty * v - blocks.sum(at[A]) - g
+        comp, infeasibility = weigh_rows(at, system.D, system.r_primal)
+        sizes = abs(r_dual)
+        residual, largest = float(sizes @ abs(v)), float(sizes.max())
         # The plane is accurate if these are small; the weights of the multipliers also need a small r_dual.
         if comp <= target and residual <= target and (rough or float(r_dual @ r_dual) <= target):
-            return point, steps
+            return Point(v, *at), steps
         if not (comp > 0.0 and np.isfinite(comp + residual)):
-            return point, steps
-        left.append(comp + residual + float(a @ abs(r_primal)))
+            return Point(v, *at), steps
+        left.append(comp + residual + infeasibility)
         if steps >= HALVING_STEPS and left[-1] > 0.5 * left[-1 - HALVING_STEPS]:
-            return point, steps
+            return Point(v, *at), steps
         # A step of a given length reduces r_dual by that share, unless the system was solved imprecisely.
         limit = 2.0 * expected + MAX_DUAL_ERROR * float(abs(v).max())
-        imprecise = imprecise or (steps > 0 and float(abs(r_dual).max()) > limit)
-        system = _System(point, blocks, penalty, r_dual, r_primal, n_jobs, STEP_REFINEMENTS if imprecise else 0)
-        way = system.solve(-a * s, -e * slack)
-        after = point.moved(way, min(point.room(way), 1.0)).complementarity
-        center = (after / comp) ** 3 * comp / (2 * n)
-        way = system.solve(center - a * s - way.a * way.s, center - e * slack - way.e * way.slack)
-        length = min(STEP_SHARE * point.room(way), 1.0)
+        imprecise = imprecise or (steps > 0 and largest > limit)
+        system.factorize(r_dual, STEP_REFINEMENTS if imprecise else 0)
+        room, _ = system.solve(0.0, 0.0)
+        after = complementarity_after(at, system.way, min(room, 1.0))
+        room, dv = system.solve((after / comp) ** 3 * comp / (2 * n), 1.0)
+        length = min(STEP_SHARE * room, 1.0)
         if not length > MIN_STEP:
-            return point, steps
-        point, expected = point.moved(way, length), (1.0 - length) * float(abs(r_dual).max())
-    return point, MAX_STEPS
+            return Point(v, *at), steps
+        move(at, system.way, length)
+        v, expected = v + length * dv, (1.0 - length) * largest
+    return Point(v, *at), MAX_STEPS
 
 
 class _System:
-    """Newton's equations at a point, factored once and solved for two right-hand sides."""
+    """Newton's equations at a point, which moves: factored once for each step and solved for two right-hand sides."""
 
-    def __init__(
-        self,
-        point: Point,
-        blocks: Blocks,
-        penalty: FloatArray,
-        r_dual: FloatArray,
-        r_primal: FloatArray,
-        n_jobs: int,
-        refinements: int,
-    ) -> None:
-        self.point, self.blocks, self.penalty, self.r_dual, self.r_primal = point, blocks, penalty, r_dual, r_primal
-        self.refinements = refinements
-        self.D = 1.0 / (point.slack / point.e + point.s / point.a)
-        H = blocks.gram(self.D, n_jobs)
-        H[np.diag_indices_from(H)] += penalty
+    def __init__(self, point: Point, blocks: Blocks, penalty: FloatArray, n_jobs: int) -> None:
+        self.at, self.blocks, self.penalty, self.n_jobs = np.array(point[1:]), blocks, penalty, n_jobs
+        self.way = np.zeros_like(self.at)
+        self.D, self.r_primal, self.t, self.Dt = np.empty((4, len(point.a)))
+
+    def factorize(self, r_dual: FloatArray, refinements: int) -> None:
+        """Factorize the system at the point, whose rows have been weighed."""
+        self.r_dual, self.refinements = r_dual, refinements
+        H = self.blocks.gram(self.D, self.n_jobs)
+        add_to_diagonal(H, self.penalty)
         self.factor = cholesky_factor(H)
 
-    def solve(self, r_s: FloatArray, r_slack: FloatArray) -> Point:
-        """The direction for these residuals of the complementarity."""
-        point, D = self.point, self.D
-        t = self.r_primal + r_slack / point.e - r_s / point.a
-        dv = cho_solve(self.factor, -self.r_dual - self.blocks.sum(D * t), check_finite=False)
+    def solve(self, center: float, second: float) -> tuple[float, FloatArray]:
+        """Set the direction toward a complementarity of `center`; return its longest step and the direction of the plane.
+
+        second : 1 if the right-hand side includes the second-order terms of the previous direction, else 0.
+        """
+        D, way = self.D, self.way
+        right_sides(self.at, way, center, second, D, self.r_primal, self.t, self.Dt)
+        dv = solve_factored(self.factor, -self.r_dual - self.blocks.sum(self.Dt))
         Adv = self.blocks.product(dv)
-        da = -D * (Adv + t)
+        da = -D * (Adv + self.t)
         for _ in range(self.refinements):
             # Near the end D spans twenty orders of magnitude; the residual, computed from the rows, corrects the error.
-            left = self.penalty * dv - self.blocks.sum(da) + self.r_dual
-            more = cho_solve(self.factor, -left, check_finite=False)
+            more = solve_factored(self.factor, self.blocks.sum(da) - self.penalty * dv - self.r_dual)
             Amore = self.blocks.product(more)
             dv, Adv, da = dv + more, Adv + Amore, da - D * Amore
-        return Point(dv, Adv, da, -da, (r_s - point.s * da) / point.a, (r_slack + point.slack * da) / point.e)
-
-
-def _room(x: FloatArray, dx: FloatArray) -> float:
-    """The longest step of x > 0 along dx before an entry is zero."""
-    steepest = float((dx / x).min())
-    return -1.0 / steepest if steepest < 0.0 else np.inf
+        return finish_direction(self.at, way, Adv, da), dv
 
 
 # --- Crossover: from nearly optimal multipliers to optimal ones, with exact zeros; an interior point never reaches a bound.

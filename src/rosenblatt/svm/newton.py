@@ -12,16 +12,17 @@ Reference  O. Mangasarian, Optimization Methods and Software 17 (2002); S. S. Ke
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import cho_solve
 
 from ..array_types import BoolArray, FloatArray
+from ..kernels.linear.solver_steps import slope_along
 from .limits import SolverLimits
 from .problem import BinarySVM, Solution
-from .row_blocks import Blocks, cholesky_factor, draw_sample, penalty_diagonal, signed_blocks
+from .row_blocks import Blocks, cholesky_factor, draw_sample, penalty_diagonal, signed_blocks, solve_factored
 
 # Slopes below this share of the first slope of a line search are rounding errors, as are decreases below this share of the
 # objective.
 ROUNDING_SHARE = 1e-14
+FAR = 100.0  # the gap is computed after steps that gained less than this multiple of the tolerance
 SAMPLE_TOL = 1e-4  # tolerance for the sample, relative to the objective
 
 
@@ -40,12 +41,14 @@ def newton(svm: BinarySVM, limits: SolverLimits, start: Solution | None = None) 
     descent = Descent(signed_blocks(svm, seen), svm.costs[svm.seen], penalty_diagonal(svm), v, limits.n_jobs)
     best: Solution | None = None
     while True:
-        moved = steps < limits.max_iter and descent.step()
-        steps += moved
+        gain = descent.step() if steps < limits.max_iter else 0.0
+        steps += gain > 0.0
+        if gain > FAR * limits.tol and steps < limits.max_iter:
+            continue
         found = _solution(svm, descent)
         best = found if best is None or found.gap < best.gap else best
         limits.report(steps, best.gap)
-        if best.gap <= limits.tol or not moved:
+        if best.gap <= limits.tol or gain == 0.0:
             return best, steps
 
 
@@ -64,21 +67,25 @@ class Descent:
         self.inside = np.zeros(len(costs), bool)
         self.H = np.diag(penalty)
 
-    def step(self, min_gain: float = 0.0) -> bool:
-        """Make a Newton step with an exact line search; return False if it gains at most `min_gain` of the objective."""
+    def step(self, min_gain: float = 0.0) -> float:
+        """Make a Newton step with an exact line search; return the expected gain, relative to the objective.
+
+        If it is at most `min_gain`, no step is made, and 0 is returned.
+        """
         slack = np.maximum(0.0, 1.0 - self.margins)
         gradient = self.penalty * self.v - 2.0 * self.blocks.sum(self.costs * slack)
         self._update(slack > 0.0)
-        dv = -cho_solve(cholesky_factor(self.H), gradient, check_finite=False)
+        dv = -solve_factored(cholesky_factor(self.H), gradient)
         objective = 0.5 * float(self.v @ (self.penalty * self.v)) + float(self.costs @ (slack * slack))
-        if not -float(gradient @ dv) > max(min_gain, ROUNDING_SHARE) * objective:
-            return False
+        gain = -float(gradient @ dv)
+        if not gain > max(min_gain, ROUNDING_SHARE) * objective:
+            return 0.0
         along = self.blocks.product(dv)
         t = self._line_search(dv, along)
         if t == 0.0:
-            return False
+            return 0.0
         self.v, self.margins = self.v + t * dv, self.margins + t * along
-        return True
+        return gain / objective
 
     def _update(self, inside: BoolArray) -> None:
         """Update the Hessian by the rows that crossed the margin."""
@@ -91,13 +98,11 @@ class Descent:
     def _line_search(self, dv: FloatArray, along: FloatArray) -> float:
         """The t >= 0 where the slope of f(v + t dv) is zero, by Newton's method inside a bracket."""
         penalty_curvature, penalty_slope = float(dv @ (self.penalty * dv)), float(dv @ (self.penalty * self.v))
-        C, low, high, t, first = self.costs, 0.0, np.inf, 0.0, 0.0
+        low, high, t, first = 0.0, np.inf, 0.0, 0.0
         for turn in range(60):
-            left = 1.0 - self.margins - t * along
-            inside = left > 0.0
-            pull = C[inside] * along[inside]
-            slope = penalty_slope + t * penalty_curvature - 2.0 * float(pull @ left[inside])
-            curvature = penalty_curvature + 2.0 * float(pull @ along[inside])
+            pull, bend = slope_along(self.margins, along, self.costs, t)
+            slope = penalty_slope + t * penalty_curvature - 2.0 * pull
+            curvature = penalty_curvature + 2.0 * bend
             if turn == 0:
                 first = slope
                 if slope >= 0.0:

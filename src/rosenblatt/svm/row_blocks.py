@@ -1,20 +1,21 @@
-"""Products with the rows A_i = y_i (x_i, x_0) of a binary SVM, in blocks, without a copy of X."""
+"""Products with the rows A_i = y_i (x_i, x_0) of a binary SVM, in blocks; X is copied only if it is small."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.linalg import cho_factor
 from scipy.linalg.blas import dsyrk
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..array_types import Array, BoolArray, FloatArray, IntArray
 from ..kernels.linear.row_blocks import add_pairs, combine, gather, score
-from ..kernels.linear.rows import CSR, Rows
-from ..parallel import in_order, one_blas_thread
+from ..kernels.linear.rows import CSR, Dense, Rows
+from ..parallel import in_order
 from .problem import BinarySVM
 
 BLOCK_BYTES = 1 << 18  # half of the cache of a core
+MAX_HELD_BYTES = 1 << 21  # smaller dense A are held as one array, for which NumPy's products take less time
 BLOCKS_PER_TASK = 64  # blocks that one thread sums
 MIN_SAMPLED_ROWS = 4000  # smaller problems are not sampled
 SAMPLE_DIVISOR = 16  # a sample has one row in 16
@@ -27,6 +28,8 @@ class Blocks:
     def __init__(self, rows: Rows, wanted: IntArray, signs: Array, x0: float, width: int) -> None:
         self.rows, self.wanted, self.x0, self.width = rows, wanted, float(x0), width
         self.signs = signs.astype(np.float64)
+        small = isinstance(rows, Dense) and len(wanted) * (width + 1) * 8 <= MAX_HELD_BYTES
+        self._held = self.block() if small else None
 
     def pick(self, mask: BoolArray) -> Blocks:
         """The rows where `mask` is true."""
@@ -40,6 +43,9 @@ class Blocks:
 
     def sum(self, coefs: FloatArray) -> FloatArray:
         """A^T coefs"""
+        if self._held is not None:
+            found: FloatArray = coefs @ self._held
+            return found
         signed = coefs * self.signs
         total = np.zeros(self.width + 1)
         combine(self.rows, self.wanted, signed, total[:-1])
@@ -48,22 +54,30 @@ class Blocks:
 
     def product(self, v: FloatArray) -> FloatArray:
         """A v"""
+        if self._held is not None:
+            found: FloatArray = self._held @ v
+            return found
         out = np.empty(len(self.wanted))
         score(self.rows, self.wanted, v[:-1], self.x0 * float(v[-1]), out)
         out *= self.signs
         return out
 
     def gram(self, weights: FloatArray, n_jobs: int = 1) -> FloatArray:
-        """A^T diag(weights) A, weights >= 0; the same bits on any number of threads."""
+        """The upper triangle of A^T diag(weights) A, weights >= 0; the same bits on any number of threads.
+
+        BLAS must be limited to one thread.
+        """
+        if self._held is not None:
+            part = self._held * np.sqrt(weights)[:, None]
+            triangle: FloatArray = dsyrk(1.0, part.T)
+            return triangle
         work = self._sparse if isinstance(self.rows, CSR) else self._dense
-        total = np.zeros((self.width + 1, self.width + 1))
-        with one_blas_thread():
-            for part in in_order(lambda span: work(weights, *span), self._spans(), n_jobs):
-                total += part
-        upper = np.triu(total)
+        total = np.zeros((self.width + 1, self.width + 1), order="F")
+        for part in in_order(lambda span: work(weights, *span), self._spans(), n_jobs):
+            total += part
         if isinstance(self.rows, CSR):
-            upper[:-1, -1] = total[-1, :-1]
-        return upper + np.triu(upper, 1).T
+            total[:-1, -1] = total[-1, :-1]
+        return total
 
     def _spans(self) -> Iterator[tuple[int, int]]:
         size = BLOCKS_PER_TASK * self._block
@@ -119,13 +133,23 @@ def draw_sample(svm: BinarySVM, seed: int) -> tuple[IntArray, FloatArray] | None
     return wanted, costs
 
 
-def cholesky_factor(H: FloatArray) -> tuple[FloatArray, bool]:
-    """A Cholesky factor for `cho_solve`; a nearly singular matrix gets a small diagonal shift."""
-    scale = float(np.diag(H).max())
+def add_to_diagonal(H: FloatArray, diagonal: FloatArray) -> None:
+    """Add to the diagonal of a matrix in place."""
+    H.reshape(-1, order="A")[:: len(H) + 1] += diagonal
+
+
+def cholesky_factor(H: FloatArray) -> FloatArray:
+    """A Cholesky factor of the matrix with this upper triangle; a nearly singular one gets a small diagonal shift."""
     for shift in (0.0, 1e-14, 1e-11, 1e-8):
-        try:
-            found: tuple[FloatArray, bool] = cho_factor(H + shift * scale * np.eye(len(H)) if shift else H, check_finite=False)
+        shifted = H + shift * float(np.diag(H).max()) * np.eye(len(H)) if shift else H
+        factor, failed = dpotrf(shifted, lower=0, clean=0)
+        if not failed:
+            found: FloatArray = factor
             return found
-        except np.linalg.LinAlgError:
-            continue
     raise ValueError("the scales of the features differ too much for float64: scale the features")
+
+
+def solve_factored(factor: FloatArray, right: FloatArray) -> FloatArray:
+    """The solution of a system whose matrix has this Cholesky factor."""
+    found: FloatArray = dpotrs(factor, right, lower=0)[0]
+    return found
