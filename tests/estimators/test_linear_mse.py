@@ -167,6 +167,7 @@ def test_a_far_mean_costs_no_digits():
 def test_sparse_rows_and_columns_without_end_are_iterated_to_the_tolerance(monkeypatch, weighted, alpha):
     monkeypatch.setattr(ways, "MAX_SPARSE_GRAM", 10)
     monkeypatch.setattr(ways, "MAX_SPARSE_SVD", 10)
+    monkeypatch.setattr(ways, "MAX_REFINED_GRAM", 10)
     X = sp.random_array((60, 30), density=0.3, format="csr", rng=np.random.default_rng(0))
     _, y, c = rows(60, 30, 3)
     c = c + 0.5 if weighted else None
@@ -182,6 +183,7 @@ def test_sparse_rows_and_columns_without_end_are_iterated_to_the_tolerance(monke
 def test_an_iteration_that_does_not_converge_warns(monkeypatch):
     monkeypatch.setattr(ways, "MAX_SPARSE_GRAM", 10)
     monkeypatch.setattr(ways, "MAX_SPARSE_SVD", 10)
+    monkeypatch.setattr(ways, "MAX_REFINED_GRAM", 10)
     X = sp.random_array((60, 30), density=0.3, format="csr", rng=np.random.default_rng(0))
     with pytest.warns(ConvergenceWarning, match="2 iterations"):
         model = rb.LinearMSE(max_iter=2).fit(X, np.arange(60) % 2)
@@ -192,6 +194,7 @@ def test_an_iteration_that_does_not_converge_warns(monkeypatch):
 def test_the_iterative_solver_reports_each_iteration(monkeypatch, capsys):
     monkeypatch.setattr(ways, "MAX_SPARSE_GRAM", 10)
     monkeypatch.setattr(ways, "MAX_SPARSE_SVD", 10)
+    monkeypatch.setattr(ways, "MAX_REFINED_GRAM", 10)
     X, y = sp.random_array((60, 30), density=0.3, format="csr", rng=np.random.default_rng(0)), np.arange(60) % 3
     plain, reports = rb.LinearMSE().fit(X, y), []
     with rb.progress_callback(reports.append):

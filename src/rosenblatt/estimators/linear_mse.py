@@ -87,7 +87,7 @@ class LinearMSE(LinearClassifier):
     rank_ : int or None
         The number of linearly independent columns of the augmented rows, to working precision (with alpha > 0: of those that
         were used). None for "lsmr", which does not compute it.
-    solver_ : {"normal", "qr", "svd", "rows", "rows-svd", "lsmr"}
+    solver_ : {"normal", "qr", "svd", "rows", "rows-svd", "refined", "rows-refined", "lsmr"}
         How it was solved, see `least_squares/linear.py`.
     n_iter_ : int
         The iterations of "lsmr", the largest number of a class; 1 for all other solvers.

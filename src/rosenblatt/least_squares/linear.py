@@ -8,7 +8,8 @@ Solved     more rows than columns: from P'P by Cholesky ("normal"), if the estim
            ("qr") or, if it is singular to working precision, by its singular values ("svd").
            Fewer rows: from PP' by Cholesky ("rows"), if its condition allows, else by the singular values of a QR
            decomposition of P' ("rows-svd").
-           Sparse rows with many columns: by LSMR ("lsmr"), which starts from 0 and so tends to the least norm.
+           Sparse rows with many columns: from AA' or A'A, refined ("rows-refined", "refined", see `refinement.py`), or, if
+           both are too large, by LSMR ("lsmr"), which starts from 0 and so tends to the least norm.
 Guarantee  "normal" has an error of at most about eps/MIN_GRAM_RCOND = 2e-10 of W, "qr" of eps times the condition of P. A
            singular value counts as zero below eps max(n, d) times the largest, columns scaled to length 1.
 Reference  A. Bjorck, Numerical Methods for Least Squares Problems (1996), ch. 2 and 3; rows: C. Paige, Math. Comp. 27 (1973);
@@ -27,26 +28,15 @@ from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, lsmr
 
 from ..array_types import FloatArray, IntArray, Matrix
-from ..data.problem import Problem, dense_array
+from ..data.problem import Problem
 from ..kernels.linear.rows import CSR, EPS
 from ..online.stopping import Stop
 from ..parallel import one_blas_thread
 from ..progress import Progress, ProgressCallback, problem_callback
 from ..reporting.text import plural, short
-from .moments import (
-    BLOCK_VALUES,
-    far_means,
-    largest_value,
-    multiply,
-    multiply_transposed,
-    n_heads,
-    roots,
-    row_blocks,
-    squared,
-    targets,
-    triangle,
-    upper,
-)
+from .augmented_rows import AugmentedRows
+from .moments import far_means, n_heads, squared, triangle, upper
+from .refinement import refine
 
 # The smallest reciprocal condition of a Gram matrix that is solved by Cholesky.
 MIN_GRAM_RCOND = 1e-6
@@ -55,6 +45,7 @@ MIN_TRIANGLE_RCOND = 1e-11
 # The largest Gram matrix of sparse rows, and the largest one whose singular values are computed.
 MAX_SPARSE_GRAM = 3000
 MAX_SPARSE_SVD = 1500
+MAX_REFINED_GRAM = 6000  # the largest Gram matrix of sparse rows that is refined, about 300 MB
 MAX_COPIED_VALUES = 1 << 24  # the largest X that may be copied
 
 
@@ -93,7 +84,8 @@ def least_squares(
         if not sparse or side <= MAX_SPARSE_GRAM:
             found = from_products(problem, ridge) if n <= d else _from_squares(problem, ridge)
         if found is None and sparse and side > MAX_SPARSE_SVD:
-            found = by_lsmr(problem, ridge, tol, max_iter, progress)
+            found = _by_refinement(problem, ridge, tol) if side <= MAX_REFINED_GRAM else None
+            found = by_lsmr(problem, ridge, tol, max_iter, progress) if found is None else found
         if found is None:
             found = from_columns(problem, ridge) if n <= d else from_triangle(triangle(problem), d, problem.x0, ridge, n)
     return checked(found)
@@ -235,99 +227,30 @@ def _shortest(T: FloatArray, V: FloatArray, rank: int, units: FloatArray) -> Flo
 # --- fewer rows than columns, or sparse rows -----------------------------------------------------------------------------
 
 
-class _Rows:
-    """A = sqrt(c) (x_0, X) / unit, or with a ridge sqrt(c) (X - mean) / unit: the rows as a matrix that is never built."""
-
-    def __init__(self, problem: Problem, ridge: float) -> None:
-        self.problem, self.root = problem, np.broadcast_to(roots(problem), (problem.n_rows, 1))
-        largest = max(largest_value(problem), problem.x0)
-        self.unit = float(np.exp2(np.frexp(largest)[1] - 1)) if 0.0 < largest < np.inf else 1.0
-        c = np.square(self.root)
-        T, self.centered = targets(problem, 0, problem.n_rows), bool(ridge and problem.x0)
-        self.x0 = 0.0 if self.centered else problem.x0 / self.unit
-        self.direction = self.root[:, 0] / np.sqrt(c.sum())  # the unit vector of the row weights, which centering projects out
-        self.middle = (c * T).sum(axis=0) / c.sum() if self.centered else np.zeros(T.shape[1])
-        self.right = self.root * (T - self.middle)
-        self.T, self.c, self.ridge = T, c, ridge / self.unit / self.unit
-
-    def center(self, vectors: FloatArray) -> FloatArray:
-        """Subtract the weighted mean."""
-        return vectors - np.multiply.outer(self.direction, self.direction @ vectors) if self.centered else vectors
-
-    def products(self) -> FloatArray:
-        """AA' + ridge."""
-        X, n = self.problem.matrix(), self.problem.n_rows
-        K = np.zeros((n, n))
-        if isinstance(self.problem.rows, CSR):
-            for some, rows in row_blocks(self.problem):
-                for others, more in row_blocks(self.problem):
-                    K[some, others] = dense_array((rows / self.unit) @ (more.T / self.unit))
-        else:
-            wide = max(64, BLOCK_VALUES // n)
-            for start in range(0, X.shape[1], wide):
-                block = X[:, start : start + wide].astype(np.float64) / self.unit
-                K += block @ block.T
-        K = (K + self.x0 * self.x0) * self.root * self.root.T
-        return self.center(self.center(K).T) + self.ridge * np.eye(n)
-
-    def matrix(self) -> FloatArray:
-        """A as an array, for small problems."""
-        dense = dense_array(self.problem.matrix())
-        return np.column_stack([self.x0 * self.root, self.center(dense.astype(np.float64) / self.unit * self.root)])
-
-    def triangle(self) -> FloatArray:
-        """R with R'R = AA' + ridge, from blocks of columns."""
-        X, n = self.problem.matrix(), self.problem.n_rows
-        R = np.concatenate([self.x0 * self.root.T, np.sqrt(self.ridge) * np.eye(n)[: n if self.ridge else 0]])
-        wide = max(256, 4 * n)
-        for start in range(0, X.shape[1], wide):
-            dense = dense_array(X[:, start : start + wide])
-            block = self.center(dense.astype(np.float64) / self.unit * self.root)
-            R = upper(np.concatenate([R, block.T]))
-        return R
-
-    def weights(self, U: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(heads, bias) of W = A'U."""
-        signed = self.root * self.center(U)
-        W = multiply_transposed(self.problem, signed) / self.unit / self.unit
-        return self.finished(W.T, self.x0 * signed.sum(axis=0) / self.unit)
-
-    def finished(self, heads: FloatArray, w0: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(heads, intercepts)."""
-        if not self.centered:
-            return heads, w0 * self.problem.x0
-        scores = (self.c * multiply(self.problem, heads.T)).sum(axis=0) / self.c.sum()
-        return heads, self.middle - scores
-
-    def solution(self, U: FloatArray, rank: int, solver: str, how: str) -> LeastSquaresSolution:
-        """The solution W = A'U; `how` completes the sentence of the stop."""
-        heads, bias = self.weights(U)
-        stop = Stop("solved", f"solved from the Gram matrix of the rows by {how}")
-        return LeastSquaresSolution(heads, bias, self.mse(heads, bias), rank, solver, stop)
-
-    def mse(self, heads: FloatArray, bias: FloatArray) -> float:
-        """The mean squared error over rows and heads."""
-        errors = self.T - (multiply(self.problem, heads.T) + bias)
-        return float((self.c * np.square(errors)).sum() / self.c.sum() / len(heads))
+def _combined(A: AugmentedRows, U: FloatArray, rank: int, solver: str, how: str) -> LeastSquaresSolution:
+    """The solution W = A'U; `how` completes the sentence of the stop."""
+    heads, bias = A.weights(U)
+    stop = Stop("solved", f"solved from the Gram matrix of the rows by {how}")
+    return LeastSquaresSolution(heads, bias, A.mse(heads, bias), rank, solver, stop)
 
 
 def from_products(problem: Problem, ridge: float) -> LeastSquaresSolution | None:
     """Solve from the Gram matrix of the rows by Cholesky; None if its condition is too bad."""
     with np.errstate(all="ignore"):
-        A = _Rows(problem, ridge)
+        A = AugmentedRows(problem, ridge)
         K = A.products()
         scale = 1.0 / np.sqrt(np.diag(K))
         if not np.isfinite(scale).all():
             return None
         U = cholesky_solve(K * scale * scale[:, None], A.right * scale[:, None])
-        return None if U is None else A.solution(U * scale[:, None], problem.n_rows, "rows", "Cholesky decomposition")
+        return None if U is None else _combined(A, U * scale[:, None], problem.n_rows, "rows", "Cholesky decomposition")
 
 
 def from_columns(problem: Problem, ridge: float) -> LeastSquaresSolution:
     """Solve by singular values: of the rows if they may be copied, else of a QR decomposition of the transposed rows, which
     squares the condition number when the weights are computed."""
     with np.errstate(all="ignore"):
-        A = _Rows(problem, ridge)
+        A = AugmentedRows(problem, ridge)
         if problem.n_rows * (problem.n_features + 1) <= MAX_COPIED_VALUES:
             return _from_rows(A)
         R, U, rank = A.triangle(), np.full_like(A.right, np.nan), 0
@@ -336,13 +259,13 @@ def from_columns(problem: Problem, ridge: float) -> LeastSquaresSolution:
             rank = int((s > EPS * max(problem.n_features, len(s)) * s[0]).sum())
             V = Vt[:rank].T / s[:rank]
             U = V @ (V.T @ A.right)
-        return A.solution(U, rank, "rows-svd", f"singular value decomposition (rank {rank})")
+        return _combined(A, U, rank, "rows-svd", f"singular value decomposition (rank {rank})")
 
 
-def _from_rows(A: _Rows) -> LeastSquaresSolution:
+def _from_rows(A: AugmentedRows) -> LeastSquaresSolution:
     values = A.matrix()
     if not np.isfinite(values).all():
-        return A.solution(np.full_like(A.right, np.nan), 0, "rows-svd", "singular value decomposition, which overflowed")
+        return _combined(A, np.full_like(A.right, np.nan), 0, "rows-svd", "singular value decomposition, which overflowed")
     left, s, right = np.linalg.svd(values, full_matrices=False)
     kept = s > EPS * max(values.shape) * s[0]
     filtered = np.where(kept, s / np.where(kept, np.square(s) + A.ridge, 1.0), 0.0)
@@ -353,25 +276,36 @@ def _from_rows(A: _Rows) -> LeastSquaresSolution:
     return LeastSquaresSolution(heads, bias, A.mse(heads, bias), rank, "rows-svd", stop)
 
 
+def _by_refinement(problem: Problem, ridge: float, tol: float) -> LeastSquaresSolution | None:
+    """Solve by refinement; None if it does not reach the tolerance."""
+    with np.errstate(all="ignore"):
+        A = AugmentedRows(problem, ridge)
+        found = refine(A, tol)
+        if found is None:
+            return None
+        heads, bias = A.finished(found.W[1:].T / A.unit, found.W[0] / A.unit)
+        how = f"Cholesky decomposition and {plural(found.rounds, 'refinement')}, with tol={short(tol, 6)}"
+        solver = "rows-refined" if problem.n_rows <= problem.n_features else "refined"
+        stop = Stop("solved", f"solved by {how}")
+        return LeastSquaresSolution(heads, bias, A.mse(heads, bias), None, solver, stop, iterations=found.rounds)
+
+
 def by_lsmr(
     problem: Problem, ridge: float, tol: float, max_iter: int, progress: ProgressCallback | None
 ) -> LeastSquaresSolution:
     """Solve by LSMR, each head separately."""
     with np.errstate(all="ignore"):
-        A, n, d = _Rows(problem, ridge), problem.n_rows, problem.n_features
-        root = A.root[:, 0]
-
+        A, n, d = AugmentedRows(problem, ridge), problem.n_rows, problem.n_features
         iterations, callback = count(1), progress
 
         def times(v: FloatArray) -> FloatArray:
             if callback is not None:  # LSMR itself has none, but it multiplies by the matrix once in each iteration
                 made = next(iterations)
                 callback(Progress(made, max_iter=max_iter, text=f"iteration {made}"))
-            return A.center(root * (multiply(problem, v[1:] / A.unit) + A.x0 * v[0]))
+            return A.times(v[:, None])[:, 0]
 
         def transposed(u: FloatArray) -> FloatArray:
-            scaled = root * A.center(u)
-            return np.concatenate([[A.x0 * scaled.sum()], multiply_transposed(problem, scaled / A.unit)])
+            return A.transposed(u[:, None])[:, 0]
 
         operator = LinearOperator((n, d + 1), matvec=times, rmatvec=transposed, dtype=np.float64)
         W, most, done = np.zeros((n_heads(problem), d + 1)), 0, True
