@@ -21,6 +21,15 @@ ONE = np.uintp(1)
 LOW_SIX_BITS = np.uint32(0x3F)
 
 
+class StopWords(NamedTuple):
+    """Words that are left out, text[bounds[w]:bounds[w + 1]], and a hash table of them."""
+
+    slots: IntArray  # uint32, a power of two: w + 1, or 0 for an empty slot; none if there are no stop words
+    bounds: IntArray  # uintp
+    text: IntArray
+    longest: np.uintp  # bytes
+
+
 class GramRules(NamedTuple):
     """How texts are split: runs of `low` to `high` units; `kinds` and `lows` may end after the largest character used."""
 
@@ -29,6 +38,8 @@ class GramRules(NamedTuple):
     high: np.uintp
     kinds: IntArray
     lows: IntArray
+    shortest: np.uintp  # characters of a word
+    stop_words: StopWords
 
 
 class GramBuffers(NamedTuple):
@@ -90,8 +101,37 @@ def _put(clean: IntArray, at: Any, c: Any) -> Any:
 
 
 @kernel
-def _words(text: IntArray, i: Any, stop: Any, kinds: IntArray, lows: IntArray, clean: IntArray, starts: IntArray) -> Any:
-    """Words of two or more characters, each followed by a space."""
+def slot_of_word(text: IntArray, i: Any, stop: Any, slots: Any) -> Any:
+    """The first slot for a word in a table of so many slots: FNV-1a, Fowler, Noll and Vo."""
+    h = np.uint32(2166136261)
+    for k in range(i, stop):
+        h = np.uint32(np.uint32(h ^ np.uint32(text[k])) * np.uint32(16777619))
+    return np.uintp(h & np.uint32(slots - 1))
+
+
+@kernel
+def _is_stop_word(words: StopWords, clean: IntArray, begin: Any, at: Any) -> Any:
+    length = at - begin
+    if length > words.longest:
+        return False
+    slot = slot_of_word(clean, begin, at, words.slots.shape[0])
+    while words.slots[slot] != np.uint32(0):
+        word = np.uintp(words.slots[slot]) - ONE
+        first = words.bounds[word]
+        if words.bounds[word + ONE] - first == length:
+            k = np.uintp(0)
+            while k < length and words.text[first + k] == clean[begin + k]:
+                k += ONE
+            if k == length:
+                return True
+        slot = np.uintp((slot + ONE) & np.uintp(words.slots.shape[0] - 1))
+    return False
+
+
+@kernel
+def _words(rules: GramRules, text: IntArray, i: Any, stop: Any, clean: IntArray, starts: IntArray) -> Any:
+    """Words that are long enough and no stop words, each followed by a space."""
+    kinds, lows, shortest, filtered = rules.kinds, rules.lows, rules.shortest, rules.stop_words.slots.shape[0] > 0
     count, begin, at, letters = np.uintp(0), np.uintp(0), np.uintp(0), np.uintp(0)
     while i < stop:
         c, i = _character(text, i)
@@ -100,7 +140,7 @@ def _words(text: IntArray, i: Any, stop: Any, kinds: IntArray, lows: IntArray, c
             at = _put(clean, at, c)
             letters += ONE
         if kinds[c] != WORD_CHAR or i >= stop:
-            if letters >= np.uintp(2):
+            if letters >= shortest and not (filtered and _is_stop_word(rules.stop_words, clean, begin, at)):
                 clean[at] = SPACE
                 starts[count] = begin
                 count += ONE
@@ -120,8 +160,9 @@ def _is_ascii(text: IntArray, i: Any, stop: Any) -> Any:
 
 
 @kernel
-def _ascii_words(text: IntArray, i: Any, stop: Any, kinds: IntArray, lows: IntArray, clean: IntArray, starts: IntArray) -> Any:
+def _ascii_words(rules: GramRules, text: IntArray, i: Any, stop: Any, clean: IntArray, starts: IntArray) -> Any:
     """The same for ASCII texts, where every character is one byte."""
+    kinds, lows, shortest, filtered = rules.kinds, rules.lows, rules.shortest, rules.stop_words.slots.shape[0] > 0
     count, begin, at = np.uintp(0), np.uintp(0), np.uintp(0)
     while i < stop:
         c = lows[text[i]]
@@ -131,7 +172,7 @@ def _ascii_words(text: IntArray, i: Any, stop: Any, kinds: IntArray, lows: IntAr
             at += ONE
             if i < stop:
                 continue
-        if at - begin >= np.uintp(2):
+        if at - begin >= shortest and not (filtered and _is_stop_word(rules.stop_words, clean, begin, at)):
             clean[at] = SPACE
             starts[count] = begin
             count += ONE
@@ -192,9 +233,9 @@ def _chars_in_words(
 def split_units(rules: GramRules, text: IntArray, i: Any, stop: Any, clean: IntArray, starts: IntArray) -> Any:
     """Fill `clean` and `starts` from text[i:stop] and return the number of units; one more start marks the end."""
     if rules.analyzer == WORDS and _is_ascii(text, i, stop):
-        return _ascii_words(text, i, stop, rules.kinds, rules.lows, clean, starts)
+        return _ascii_words(rules, text, i, stop, clean, starts)
     if rules.analyzer == WORDS:
-        return _words(text, i, stop, rules.kinds, rules.lows, clean, starts)
+        return _words(rules, text, i, stop, clean, starts)
     if rules.analyzer == CHARS:
         return _chars(text, i, stop, rules.kinds, rules.lows, clean, starts)
     return _chars_in_words(text, i, stop, rules.kinds, rules.lows, clean, starts)

@@ -10,6 +10,8 @@ Reference  Weinberger, Dasgupta, Langford, Smola & Attenberg, "Feature Hashing f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from itertools import chain
 from numbers import Integral
 from typing import Any, ClassVar, Literal
 
@@ -22,8 +24,9 @@ from sklearn.utils._param_validation import Interval
 from ...array_types import Array
 from ...kernels.text.hashing import HashRules, NameBuffers, RowBuffers, hash_texts, hash_tokens
 from ...validation import ParameterError, check_choice, check_integer
-from .blocks import Block, Buffers, Document, GramCutter, ValueRules, join_pieces, make_bounds, split_blocks, stack_rows
+from .blocks import Buffers, Document, GramCutter, ValueRules, join_ascii, join_pieces, make_bounds, split_blocks, stack_rows
 from .murmur import murmur3_of
+from .words import DEFAULT_WORDS, stop_word_table, word_pattern
 
 MAX_COLUMNS = 2**31 - 1
 TOKENS_PER_BLOCK = 1 << 16
@@ -67,7 +70,8 @@ class TextHasher(HashingVectorizer):
 
     The result is the same as that of scikit-learn's `HashingVectorizer`, bit for bit, and is computed many times as fast. All
     its parameters have the same meaning. Words and character n-grams are found by compiled code, even after a `preprocessor` or
-    `strip_accents`. With a custom `tokenizer`, `token_pattern`, `stop_words` or `analyzer` function, tokens are found in
+    `strip_accents`. So are stop words, and words of a `token_pattern` that is a run of one kind of character, such as
+    r"\b\w+\b", r"\S+" or "[a-z]{3,}". With another pattern, a `tokenizer` or an `analyzer` function, tokens are found in
     Python, and only hashing is compiled.
 
     Parameters
@@ -298,7 +302,7 @@ class TextHasher(HashingVectorizer):
     def _is_compiled(self) -> bool:
         """Whether the kernels can split the texts."""
         if self.analyzer == "word":
-            return self.tokenizer is None and self.token_pattern == DEFAULT_PATTERN and self.stop_words is None
+            return self.tokenizer is None and word_pattern(self.token_pattern) is not None
         return self.analyzer in ("char", "char_wb")
 
     def _compiled_rows(
@@ -316,6 +320,9 @@ class TextHasher(HashingVectorizer):
                 token.encode()
 
         cutter = GramCutter(self.analyzer, low, high, bool(self.lowercase) and not prepared, reject)
+        if self.analyzer == "word":
+            words, left_out = word_pattern(self.token_pattern), stop_word_table(self.get_stop_words() or ())
+            cutter = replace(cutter, words=words or DEFAULT_WORDS, stop_words=left_out)
         prepare = self.build_preprocessor()
 
         def decode(document: Document) -> object:
@@ -336,7 +343,8 @@ class TextHasher(HashingVectorizer):
     ) -> Iterator[RowBuffers]:
         analyze = self.build_analyzer()
         for tokens in _token_blocks(map(analyze, X)):
-            block: Block = join_pieces([_as_bytes(token) for text_tokens in tokens for token in text_tokens])
+            flat = list(chain.from_iterable(tokens))
+            block = join_ascii(flat) or join_pieces([_as_bytes(token) for token in flat])
             bounds = make_bounds(map(len, tokens), len(tokens))
             most = len(block.bounds) - 1
             rows = buffers.rows(len(tokens), most, most)
