@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from ..array_types import FloatArray
 from ..data.problem import Problem, dense_array
@@ -74,7 +75,7 @@ class AugmentedRows:
         d = self.problem.n_features
         S = np.zeros((d + 1, d + 1))
         for some, rows in row_blocks(self.problem):
-            scaled = rows.multiply(self.root[some]).tocsr() / self.unit
+            scaled = csr_array(rows).multiply(self.root[some]).tocsr() / self.unit
             S[1:, 1:] += dense_array(scaled.T @ scaled)
             S[0, 1:] += self.x0 * (self.root[some, 0] @ scaled)
         if self.centered:
