@@ -154,6 +154,14 @@ def defaults(rows: Iterable[Row]) -> list[Row]:
     return show(rows, "set | learner | test accuracy | +- | seconds (wall)", cells)
 
 
+def multiclass(rows: Iterable[Row]) -> list[Row]:
+    def cells(row: Row) -> Cells:
+        numbers = [f"{row[key]:.4f}" if key in row else "" for key in ("error", "fit", "predict")]
+        return [row["set"], row["learner"], f"{row['rank']:.2f}", *numbers], "bold" if row["learner"] == "SoftMargin()" else ""
+
+    return show(rows, "set | learner | rank | test error | fit s | predict s, per 1000 rows", cells)
+
+
 def seconds(found: dict[str, float]) -> dict[str, float]:
     for name, taken in found.items():
         console.print(f"{name:35} {taken:6.2f} s")

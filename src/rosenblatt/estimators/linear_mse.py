@@ -86,11 +86,11 @@ class LinearMSE(LinearClassifier):
         The mean squared error over the training rows (by weight) and classes.
     rank_ : int or None
         The number of linearly independent columns of the augmented rows, to working precision (with alpha > 0: of those that
-        were used). None for "lsmr", which does not compute it.
+        were used). None for "lsmr" and the refined solvers, which do not compute it.
     solver_ : {"normal", "qr", "svd", "rows", "rows-svd", "refined", "rows-refined", "lsmr"}
         How it was solved, see `least_squares/linear.py`.
     n_iter_ : int
-        The iterations of "lsmr", the largest number of a class; 1 for all other solvers.
+        The iterations of "lsmr", the largest number of a class, or the rounds of refinement; 1 for all other solvers.
     stop_ : Stop
         How well it was solved.
 

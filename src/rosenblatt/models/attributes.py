@@ -103,7 +103,7 @@ def _is_word(value: Any, sizes: _Sizes) -> bool:
 def _is_scheme(value: Any, sizes: _Sizes) -> bool:
     from ..estimators.soft_margin import Multiclass
 
-    return value in get_args(Multiclass)
+    return value in get_args(Multiclass) and value != "auto"
 
 
 def _are_words(value: Any, sizes: _Sizes) -> bool:

@@ -152,8 +152,6 @@ def estimator_of(model: Model) -> LinearClassifier:
     estimator: LinearClassifier = ESTIMATORS[model.kind].load(model.kind)(**model.parameters)
     check_estimator_parameters(estimator)
     require(model.stop is not None, "the reason why the run ended is missing")
-    pairs = estimator._multiclass == "ovo" and len(model.classes) > 2
-    require(model.pairs == pairs, "the planes are those of another parameter multiclass")
     require(model.votes is None or ESTIMATORS[model.kind].state == "run", f"{model.kind} does not vote")
     attributes: dict[str, Any] = {"classes_": model.classes, "stop_": model.stop, "n_features_in_": model.n_features}
     if model.coef is not None:
@@ -179,6 +177,8 @@ def _restore_state(estimator: Any, model: Model, meta: Meta, arrays: Arrays) -> 
     fitted = {name: decode(encoded, arrays) for name, encoded in meta["fitted"].items()}
     check_attributes(model, fitted)
     estimator.__dict__.update(fitted)
+    pairs = estimator._multiclass == "ovo" and len(model.classes) > 2
+    require(model.pairs == pairs, "the planes are those of another multiclass scheme")
     certificate = decode(meta["certificate"], {})
     require(certificate is None or is_certificate(certificate), "the certificate of the run is invalid")
     if certificate is not None and model.stop is not None:
