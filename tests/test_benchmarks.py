@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -33,3 +34,10 @@ def test_the_page_is_measured() -> None:
     found = list(studio.measure(1, quick=True))
     assert len(found) == 6
     assert all(row.get("seconds", row.get("frames")) > 0 for row in found)
+
+
+def test_misses_at_the_same_loss_of_ham() -> None:
+    mail = pytest.importorskip("benchmarks.mail")
+    scores = np.array([0.9, 0.8, 0.2, 0.1, 0.9, 0.85, 0.5, 0.1])
+    spam = np.arange(8) >= 4  # ham at 0.9, 0.8, 0.2, 0.1
+    assert [mail.missed_at(scores, spam, loss) for loss in (0.0, 0.25, 0.5)] == [1.0, 0.5, 0.25]
