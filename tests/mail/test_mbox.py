@@ -177,3 +177,12 @@ def test_the_corpus_is_one_mail_for_each_file():
     files = sorted(folder.iterdir())
     found = list(mails([folder]))
     assert [mail.source.removesuffix(":1") for mail in found] == [str(path) for path in files]
+
+
+def test_an_mbox_with_a_strange_first_line_is_split_in_a_folder_too(tmp_path):
+    box = b"From nobody on some day\nSubject: 1\n\nHi\n\nFrom a@b Mon Jan  1 10:00:00 2024\nSubject: 2\n\nHo\n"
+    (tmp_path / "box").write_bytes(box)
+    (tmp_path / "text").write_bytes(b"From time to time\nthis changes.\n")
+    found = mails([tmp_path])
+    assert [mail.raw.splitlines()[0] for mail in found] == [b"Subject: 1", b"Subject: 2"]
+    assert found.skipped == [(str(tmp_path / "text"), "not a mail")]

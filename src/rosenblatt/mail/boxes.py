@@ -180,13 +180,14 @@ class Mails:
         with stream:
             try:
                 head = stream.peek(PEEK_BYTES)
-                anything = piped or (named and not self.only_mails)
+                before = before_mbox(head)
+                expected = piped or (named and not self.only_mails) or is_mail(source, head, named)
                 if not head:
                     self._skip(source, "is empty")
-                elif (before := before_mbox(head)) is not None and (anything or UNDATED.match(head, before)):
+                elif before is not None and (expected or UNDATED.match(head, before)):
                     _first(stream, before)
                     yield from _numbered(source, _split(stream, self.max_bytes))
-                elif not anything and not is_mail(source, head, named):
+                elif not expected:
                     self._n_strangers += 1
                     self._skip(source, "not a mail")
                 else:
