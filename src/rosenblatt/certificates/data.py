@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -24,7 +25,11 @@ class Data:
             raise ValueError(f"X must have two dimensions, got shape {self.X.shape}")
         self.n_rows, self.n_columns = map(int, self.X.shape)
         self.given_labels = exact_labels(y, self.n_rows).tolist()
-        self.labels = [label_text(label) for label in self.given_labels]
+        texts: dict[object, str] = {}
+        for label in self.given_labels:
+            if (type(label), label) not in texts:
+                texts[type(label), label] = label_text(label)
+        self.labels = [texts[type(label), label] for label in self.given_labels]
 
     def check_labels(self) -> None:
         """Raise `ValueError` if two labels differ but are compared as equal, such as "1" and "1.0": classes would be merged."""
@@ -71,6 +76,7 @@ class Data:
             values = self.X[i, columns].astype(np.float64)
         return _over_common_power(columns.tolist(), *_as_integers(values))
 
+    @cached_property
     def sha256(self) -> str:
         """The digest of shape, labels and values; the same for arrays and sparse matrices, float32 and float64."""
         parts = [hashlib.sha256() for _ in range(3)]

@@ -8,7 +8,7 @@ here, as is everything that is not a number: text, dates, complex numbers, maske
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -234,6 +234,8 @@ def exact_labels(y: npt.ArrayLike, n_rows: int) -> Array:
     given = labels.tolist() if labels.dtype.kind in "fO" else []
     if any(label is None or type(label).__name__ in ("NAType", "NaTType") or _is_nan(label) for label in given):
         raise ValueError("y has missing labels; drop their rows")
+    if not all(isinstance(label, Hashable) for label in given):
+        raise ValueError("labels of y must be numbers or text")
     if labels.dtype.kind in "US" and isinstance(y, list | tuple) and any(str(label).endswith("\0") for label in y):
         raise ValueError("a label of y ends with a NUL character, which NumPy would drop; rename it")
     return labels

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -33,6 +33,7 @@ from .digit_budget import CertificateTooLargeError
 from .exact_arrays import MatrixLike
 from .files import normalize_certificate, require_certificate
 from .statements import About, Ceiling, Certificate, Inseparable, Margin, Pair, Plane, Separable, Undecided
+from .time_limit import check_time
 
 # Limits of about ten seconds each: the bits of the integers times their products with values, and the squares of the bits.
 MAX_BIT_PRODUCTS, MAX_BIT_SQUARES = 1 << 39, 1 << 43
@@ -143,9 +144,14 @@ def verify(certificate: Certificate, X: MatrixLike, y: npt.ArrayLike) -> Check:
     (False, 'other-data')
     """
     require_certificate(certificate)
+    return check_certificate(certificate, lambda: Data(X, y))
+
+
+def check_certificate(certificate: Certificate, read: Callable[[], Data]) -> Check:
+    """`verify` for the data that `read` returns. Raises `OutOfTimeError` after the deadline of an enclosing `run_until`."""
     try:
         certificate = _normalized(certificate)
-        codes, data = _matching_data(certificate, X, y)
+        codes, data = _matching_data(certificate, read())
         if isinstance(certificate, Inseparable):
             _check_clash(certificate, codes, data)
         else:
@@ -172,9 +178,9 @@ def _normalized(certificate: object) -> Certificate:
         raise _RejectedError(CheckCode.MALFORMED, str(error)) from None
 
 
-def _matching_data(certificate: Certificate, X: MatrixLike, y: npt.ArrayLike) -> tuple[list[int], Data]:
+def _matching_data(certificate: Certificate, data: Data) -> tuple[list[int], Data]:
     """The class of every row as a position, and the rows, if they are those of the certificate."""
-    about, data = certificate.about, Data(X, y)
+    about = certificate.about
     data.check_labels()
     position = {text: code for code, text in enumerate(about.classes)}
     given, stated = (data.n_rows, data.n_columns), (about.n_rows, about.n_columns)
@@ -183,7 +189,7 @@ def _matching_data(certificate: Certificate, X: MatrixLike, y: npt.ArrayLike) ->
     )
     _require(given == stated, other_shape, CheckCode.OTHER_SHAPE)
     _require(set(data.labels) == set(position), "the certificate is for other classes", CheckCode.OTHER_CLASSES)
-    _require(data.sha256() == about.sha256, "the certificate is for other data", CheckCode.OTHER_DATA)
+    _require(data.sha256 == about.sha256, "the certificate is for other data", CheckCode.OTHER_DATA)
     return [position[text] for text in data.labels], data
 
 
@@ -200,16 +206,24 @@ def _check_planes(certificate: Separable, codes: list[int], data: Data) -> None:
     margins: list[tuple[Margin, bool]] = [(certificate.augmented, about.intercept)]
     margins += [(certificate.geometric, False)] if about.intercept else []
     all_planes = [_integer_planes(margin.planes, about, data) for margin, _ in margins]
-    least, longest = [Fraction(0)] * len(margins), Fraction(0)
+    # Numerators and denominators: fractions would be reduced for every row.
+    least: list[tuple[int, int]] = []
+    longest, unit = 0, 1
     for i, ((columns, numbers, denominator), own) in enumerate(zip(data.rows(), codes, strict=True)):
-        longest = max(longest, Fraction(sum(map(mul, numbers, numbers)), denominator**2))
+        check_time()
+        square = sum(map(mul, numbers, numbers))
+        if square * unit * unit > longest * denominator * denominator:
+            longest, unit = square, denominator
         for s, planes in enumerate(all_planes):
             scores = [sum(map(mul, numbers, map(w.__getitem__, columns))) + b * denominator for w, b in planes]
             worst = scores[0] * (2 * own - 1) if binary else scores[own] - max(scores[:own] + scores[own + 1 :])
             _require(worst > 0, f"the planes misclassify row {i + 1}")
-            least[s] = Fraction(worst, denominator) if i == 0 else min(least[s], Fraction(worst, denominator))
-    _require(longest + about.intercept == certificate.radius_squared, "the radius is not that of the rows")
-    for (margin, counted), planes, nearest in zip(margins, all_planes, least, strict=True):
+            if len(least) <= s:
+                least.append((worst, denominator))
+            elif worst * least[s][1] < least[s][0] * denominator:
+                least[s] = (worst, denominator)
+    _require(Fraction(longest, unit**2) + about.intercept == certificate.radius_squared, "the radius is not that of the rows")
+    for (margin, counted), planes, nearest in zip(margins, all_planes, [Fraction(*pair) for pair in least], strict=True):
         square = sum(sum(map(mul, w.values(), w.values())) + counted * b * b for w, b in planes) * (1 if binary else 2)
         _require(nearest**2 == margin.lower_squared * square, "the planes do not have the stated margin")
 
@@ -254,13 +268,17 @@ def _check_clash(certificate: Inseparable, codes: list[int], data: Data) -> None
 def _combination(pairs: tuple[Pair, ...], codes: list[int], data: Data, k: int) -> tuple[list[int], list[int], int]:
     """The signed sum of the pairs by class, the signed sum of their weights, and the common denominator of both."""
     _require(all(codes[pair.row] != pair.rival for pair in pairs), "a row is paired with its own class")
-    rows = [data.row(pair.row) for pair in pairs]
+    rows = []
+    for pair in pairs:
+        check_time()
+        rows.append(data.row(pair.row))
     weights, denominator = _over_common_denominator([pair.weight for pair in pairs], sum(len(columns) for columns, *_ in rows))
     _require_valid(min(weights) > 0 and sum(weights) == denominator, "the weights are not convex")
     unit = max(power for *_, power in rows)
     sums: list[dict[int, int]] = [{} for _ in range(k)]
     balance = [0] * k
     for pair, weight, (columns, numbers, power) in zip(pairs, weights, rows, strict=True):
+        check_time()
         own, rival, factor = sums[codes[pair.row]], sums[pair.rival], weight * (unit // power)
         balance[codes[pair.row]] += weight * unit
         balance[pair.rival] -= weight * unit

@@ -19,7 +19,9 @@ INSEPARABLE, UNDECIDED = 1, 3
 @click.option(
     "--fit-intercept/--no-fit-intercept", default=True, help="Allow an intercept; without it, planes pass through the origin."
 )
-@click.option("--time-limit", type=NumberOrWord(float), metavar="SECONDS", help="Stop searching after this time.")
+@click.option(
+    "--time-limit", type=NumberOrWord(float), metavar="SECONDS", help="Limit of the total time, with the check at the end."
+)
 @click.option("--degree", type=WholeNumber(1, 20), default=1, show_default=True, help="Degree of polynomial features.")
 @about_data
 @as_json

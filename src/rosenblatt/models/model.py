@@ -307,4 +307,4 @@ def provenance_of_data(X: MatrixLike, y: npt.ArrayLike) -> dict[str, Any]:
     from ..certificates.data import Data
 
     data = Data(X, y)
-    return {"rows": data.n_rows, "columns": data.n_columns, "data_sha256": data.sha256()}
+    return {"rows": data.n_rows, "columns": data.n_columns, "data_sha256": data.sha256}

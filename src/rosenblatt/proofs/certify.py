@@ -27,11 +27,16 @@ from ..certificates.data import Data
 from ..certificates.digit_budget import CertificateTooLargeError
 from ..certificates.exact_arrays import check_exact, exact_matrix, label_text
 from ..certificates.statements import Certificate
-from ..certificates.verify import CheckCode, verify
+from ..certificates.time_limit import OutOfTimeError, run_until
+from ..certificates.verify import CheckCode, check_certificate
 from ..data.problem import classes_and_codes
 from ..parallel import one_blas_thread
 from ..validation import check_flag, check_number
 from .prover import SeveralClasses, TwoClasses
+
+SECONDS_PER_ROW, SECONDS_PER_PRODUCT = 5e-6, 1e-7  # of the final check
+SECONDS_PER_BOUND_VALUE, MAX_BOUNDS_SHARE = 1e-5, 0.2  # of the bounds from two rows, and the share of the limit kept for them
+CHECK_GRACE_S, CHECK_GRACE_SHARE = 0.05, 0.05  # a check that ends this much after the time limit is not interrupted
 
 
 def certify(
@@ -48,8 +53,9 @@ def certify(
     fit_intercept : bool, default=True
         Whether planes have an intercept. If False, they go through the origin.
     time_limit : float or None, default=None
-        Seconds for the search. The exact computation and the check at the end take additional time. If the limit is reached
-        first, the certificate is `Undecided` and states the bounds proved so far.
+        Seconds for the whole call, including the exact computation and the check at the end. Statements that cannot be proved
+        and checked in time are left out: the certificate is then `Undecided` and states the bounds proved so far. Reading the
+        rows and computing their digest is never interrupted.
     verbose : int, default=0
         1 writes a line to stderr for each pass over the rows.
 
@@ -80,22 +86,44 @@ def certify(
     which have another label.
     """
     check_flag("fit_intercept", fit_intercept)
-    deadline = math.inf if time_limit is None else time.monotonic() + check_number("time_limit", time_limit)
+    started = time.monotonic()
+    seconds = math.inf if time_limit is None else check_number("time_limit", time_limit)
     given = validated_rows(X, y, "certify")
-    certificate = unchecked_certificate(given, bool(fit_intercept), deadline, bool(verbose))
-    check = verify(certificate, given.X, given.y)
+    deadline = started + seconds
+    _ = given.data.sha256  # part of every certificate, and so computed before the search, which gets the rest of the time
+    # The search leaves time to check planes, unless that takes more than half of it; a clash is checked in no time.
+    reserve, left = _seconds_to_check(given), deadline - time.monotonic()
+    search_deadline = deadline - (reserve if reserve < left / 2 else 0.0)
+    kind = TwoClasses if given.n_classes == 2 else SeveralClasses
+    prover = kind(given, bool(fit_intercept), search_deadline, bool(verbose))
+    try:
+        with one_blas_thread(), run_until(deadline - min(_seconds_for_bounds(given), MAX_BOUNDS_SHARE * seconds)):
+            certificate = prover.certificate()
+        with run_until(deadline + max(CHECK_GRACE_S, CHECK_GRACE_SHARE * seconds)):
+            return _checked(certificate, given)
+    except OutOfTimeError:
+        return _checked(prover.bounds_in_no_time(), given)
+
+
+def _seconds_to_check(given: LabeledRows) -> float:
+    """The time to check planes on all rows, roughly."""
+    n_planes = 1 if given.n_classes == 2 else given.n_classes
+    return SECONDS_PER_ROW * given.data.n_rows + SECONDS_PER_PRODUCT * given.data.n_values * (1 + 2 * n_planes)
+
+
+def _seconds_for_bounds(given: LabeledRows) -> float:
+    """The time to compute and check the bounds from two rows, which take the place of a proof that is not ready in time."""
+    return SECONDS_PER_BOUND_VALUE * given.data.n_values / given.data.n_rows
+
+
+def _checked(certificate: Certificate, given: LabeledRows) -> Certificate:
+    """The certificate, if the independent checker accepts it."""
+    check = check_certificate(certificate, lambda: given.data)
     if check.code is CheckCode.TOO_LARGE:
         raise CertificateTooLargeError("a proof was found, but it is too large to be checked; scale the features")
     if not check:
         raise AssertionError(f"certify found an incorrect proof; please report this error: {check}")
     return certificate
-
-
-def unchecked_certificate(given: LabeledRows, intercept: bool, deadline: float, verbose: bool = False) -> Certificate:
-    """The certificate before the check."""
-    prover = (TwoClasses if given.n_classes == 2 else SeveralClasses)(given, intercept, deadline, verbose)
-    with one_blas_thread():
-        return prover.certificate()
 
 
 # --- validation of rows and labels -----------------------------------------------------------------------------------------

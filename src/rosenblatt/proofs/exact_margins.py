@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from ..array_types import IntArray, Matrix
 from ..certificates.exact_numbers import as_float
 from ..certificates.statements import Ceiling, Margin, Pair, Plane
+from ..certificates.time_limit import check_time
 from ..kernels.linear.rows import EPS
 from ..svm.signed_rows import entries
 
@@ -41,6 +42,7 @@ def least_score(X: Matrix, rows: IntArray, plus: Plane, minus: Plane | None = No
     step = max(1, VALUES_PER_BLOCK // max(1, X.shape[1])) if isinstance(X, np.ndarray) else VALUES_PER_BLOCK
     with np.errstate(all="ignore"):
         for start in range(0, len(rows), step):
+            check_time()
             here = slice(start, start + step)
             block = X[rows[here]].astype(np.float64)
             scores, sizes = block @ w + b, abs(block) @ (abs(w) + SUBNORMAL) + abs(b)
@@ -84,6 +86,7 @@ def combination(X: Matrix, codes: IntArray, pairs: Iterable[Pair]) -> Combinatio
     sums: list[dict[int, int]] = [{} for _ in range(k)]
     balance = [Fraction(0)] * k
     for pair, columns, numbers, power in taken:
+        check_time()
         weight = pair.weight.numerator * (denominator // pair.weight.denominator) * (unit // power)
         own = int(codes[pair.row])
         balance[own] += pair.weight
@@ -128,6 +131,7 @@ def column_exponents(X: Matrix) -> IntArray:
 def _float_squares(X: Matrix) -> Iterator[float]:
     step = max(1, VALUES_PER_BLOCK // max(1, X.shape[1])) if isinstance(X, np.ndarray) else VALUES_PER_BLOCK
     for start in range(0, X.shape[0], step):
+        check_time()
         block: Matrix = X[start : start + step].astype(np.float64)
         yield from np.einsum("ij,ij->i", block, block) if isinstance(block, np.ndarray) else block.multiply(block).sum(axis=1)
 
@@ -158,6 +162,7 @@ def _exact_square(X: Matrix, i: int) -> Fraction:
 
 def _exact_entries(X: Matrix, i: int) -> tuple[list[int], list[int], int]:
     """The columns with nonzero values of row i, the values as integers, and their common denominator."""
+    check_time()
     columns, values = entries(X, i)
     ratios = [float(value).as_integer_ratio() for value in values.tolist()]
     denominator = max((q for _, q in ratios), default=1)

@@ -164,7 +164,7 @@ def mistake_bound(
     fit_intercept : bool, default=True
         If False, planes go through the origin, and rows have no constant.
     time_limit : float or None, default=None
-        Seconds for the search, as for `certify`. If the limit is reached, `upper` is infinite.
+        Seconds for the search and its check, as for `certify`. If the limit is reached, `upper` is infinite.
 
     Returns
     -------

@@ -56,6 +56,7 @@ FREE_INTERCEPT_SCALE = 2.0**17  # x0 in row lengths: an intercept with this cons
 MAX_FAST_PAIRS = 1000  # pairs up to which the interior-point method is fast
 MAX_GRAM_PAIRS = 2500  # pairs for which a Gram matrix is built
 MAX_GRAM_VALUES = 1 << 23  # values of the rows for which a Gram matrix is built
+MAX_QUICK_VALUES = 10_000  # values of pairs whose bound is computed and checked when time is up: about 0.05 s
 MAX_EXPONENT = 1000  # rows with larger values than 2 to this exponent are scaled down first
 
 
@@ -72,12 +73,13 @@ class Prover(ABC):
     def __init__(self, given: LabeledRows, intercept: bool, deadline: float, verbose: bool) -> None:
         self.given, self.intercept, self.deadline, self.verbose = given, intercept, deadline, verbose
         self.separators: Sequence[Plane] | None = None  # planes known to separate
+        self.known_pairs: Sequence[Pair] = ()  # balanced pairs of the last bound with a free intercept
 
     @cached_property
     def about(self) -> About:
         given = self.given
         names = tuple(given.data.labels[int(np.flatnonzero(given.codes == c)[0])] for c in range(given.n_classes))
-        return About(given.X.shape[0], given.X.shape[1], names, given.data.sha256(), self.intercept)
+        return About(given.X.shape[0], given.X.shape[1], names, given.data.sha256, self.intercept)
 
     @property
     def budget(self) -> WorkBudget:
@@ -95,6 +97,17 @@ class Prover(ABC):
             return Undecided(self.about, *ceilings)
         radius_squared = longest_row(self.given.X) + int(self.intercept)
         return Separable(self.about, augmented, geometric, radius_squared)
+
+    def bounds_in_no_time(self) -> Undecided:
+        """The bounds of the pairs found so far, if they are few and short, or of one row of each of two classes."""
+        given = self.given
+        if not 0 < len(self.known_pairs) * given.data.n_values <= MAX_QUICK_VALUES * given.data.n_rows:
+            i, j = (int(np.flatnonzero(given.codes == c)[0]) for c in (0, 1))
+            self.known_pairs = (Pair(i, 1, Fraction(1, 2)), Pair(j, 0, Fraction(1, 2)))
+        total = combination(given.X, given.codes, self.known_pairs)
+        square, pairs = total.square(), tuple(sorted(self.known_pairs))
+        augmented = square + (sum(b * b for b in total.balance) if self.intercept else 0)
+        return Undecided(self.about, Ceiling(augmented / 2, pairs), Ceiling(square / 2, pairs))
 
     @abstractmethod
     def first_space(self) -> Ceiling:
@@ -144,6 +157,7 @@ class Prover(ABC):
     def ceiling(self, pairs: Sequence[Pair], counted: bool) -> Ceiling:
         """The upper bound that pairs prove; `counted`: whether the intercept counts in norms."""
         total = combination(self.given.X, self.given.codes, pairs)
+        self.known_pairs = self.known_pairs if counted else pairs
         square = total.square() + (sum(b * b for b in total.balance) if counted else 0)
         return Ceiling(square / 2, tuple(sorted(pairs)))
 

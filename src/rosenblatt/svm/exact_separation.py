@@ -24,6 +24,7 @@ from flint import ctx, fmpq, fmpq_mat, fmpz_mat
 from scipy.linalg import qr
 
 from ..array_types import FloatArray, IntArray, Matrix
+from ..certificates.time_limit import check_time
 from .signed_rows import SignedRows
 
 MAX_SYSTEM_ROWS = 800  # rows of an exact linear system: about half a minute
@@ -133,7 +134,11 @@ def _integers(values: Matrix) -> tuple[list[list[int]], int]:
     power = exponent.astype(np.int64) - 53 + zeros
     base = int(power[odd != 0].min()) if odd.any() else 0
     shift = np.where(odd == 0, 0, power - base)
-    return [[m << k for m, k in zip(ms, ks, strict=True)] for ms, ks in zip(odd.tolist(), shift.tolist(), strict=True)], base
+    rows = []
+    for ms, ks in zip(odd, shift, strict=True):
+        check_time()
+        rows.append([m << k for m, k in zip(ms.tolist(), ks.tolist(), strict=True)])
+    return rows, base
 
 
 def _matrix(lifted: list[list[int]]) -> Any:
@@ -189,9 +194,12 @@ def _meeting(lifted: list[list[int]], n_sides: int) -> list[Fraction] | None:
 
 def _wolfe(rows: SignedRows, places: list[int], x: list[Fraction], budget: WorkBudget) -> Decision:
     """The end of Wolfe's cycles or, if they would take too long, the bound from the first weights."""
-    begun = (places, x)
-    while budget.spend(len(places) ** 2 * (len(places) + min(rows.n_features, len(places) * rows.density))):
+    begun, longest = (places, x), 0.0
+    while budget.spend(work := len(places) ** 2 * (len(places) + min(rows.n_features, len(places) * rows.density))):
+        started = time.monotonic()
         lifted = _lifted(rows, np.array(places))
+        bits = max(value.bit_length() for row in lifted for value in row)
+        check_time(max(longest, SECONDS_PER_WORK * work * (bits / 53) ** 2))
         y = _affine(lifted, rows.n_sides)
         if y is None:
             x = _drop_dependent(lifted, x)
@@ -208,9 +216,11 @@ def _wolfe(rows: SignedRows, places: list[int], x: list[Fraction], budget: WorkB
             if behind is None:
                 return Decision(places, x, apart=True)
             places, x = [*places, behind], [*x, Fraction(0)]
+            longest = max(longest, time.monotonic() - started)
             continue
         kept = [j for j, a in enumerate(x) if a > 0]
         places, x = [places[j] for j in kept], [x[j] for j in kept]
+        longest = max(longest, time.monotonic() - started)
     return _bounded(rows, *begun)
 
 
@@ -249,7 +259,10 @@ def _point(rows: SignedRows, places: list[int], x: list[Fraction]) -> tuple[IntA
     whole, base = _integers(values)
     below = math.lcm(*(a.denominator for a in x))
     above = [a.numerator * (below // a.denominator) for a in x]
-    v = [sum(map(mul, above, column)) for column in zip(*whole, strict=True)]
+    v = []
+    for column in zip(*whole, strict=True):
+        check_time()
+        v.append(sum(map(mul, above, column)))
     return columns, v, Fraction(2) ** base / below
 
 
@@ -273,6 +286,7 @@ def _behind(rows: SignedRows, places: list[int], columns: IntArray, v: list[int]
 
 
 def _product(rows: SignedRows, place: int, columns: IntArray, v: list[int]) -> Fraction:
+    check_time()
     mine, values = rows.raw(np.array([place]))
     _, at, shared = np.intersect1d(columns, mine, assume_unique=True, return_indices=True)
     whole, base = _integers(values[:, shared])

@@ -23,6 +23,7 @@ import scipy.sparse as sp
 from scipy.linalg.lapack import dpstrf
 
 from ..array_types import FloatArray, IntArray, Matrix
+from ..certificates.time_limit import check_time
 from ..data.problem import Problem
 from ..kernels.linear.rows import EPS
 from ..online.stopping import Stop
@@ -149,6 +150,7 @@ class _Run:
 
     def begin(self, start: FloatArray | None, steps: int) -> None:
         """Choose the first working rows: one per side, or those with positive multipliers in `start`, found in some steps."""
+        check_time()
         rows = self.rows
         if start is None:
             products = rows.products(rows.mean())
@@ -206,6 +208,7 @@ class _Run:
 
     def _join(self, new: IntArray) -> None:
         """Add rows to the working set."""
+        check_time()
         corral = self.corral
         if len(self.places) + len(new) > max(self.max_rows, 4 * len(corral.places) + len(new)):
             kept = np.array(corral.places)

@@ -126,7 +126,7 @@ class NotSeparable(ValueError):  # noqa: N818  a statement, as StopIteration is
         data = Data(X, labels)
         this = label_text(self.positive if self._plain(y) else True)
         classes = sorted(set(data.labels), key=lambda name: name == this)
-        about = About(data.n_rows, data.n_columns, tuple(classes), data.sha256(), self.free)
+        about = About(data.n_rows, data.n_columns, tuple(classes), data.sha256, self.free)
         share = 2 if self.free else 1
         pairs = tuple(
             Pair(row, int(data.labels[row] != this), weight / share)

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..array_types import Array, FloatArray, IntArray, Matrix
+from ..certificates.time_limit import check_time
 from ..data.problem import Problem, rows_as_matrix, take_rows
 from ..kernels.linear.rows import Dense
 
@@ -162,6 +163,7 @@ def same_points(blocks: Iterable[Matrix], codes: Array, zeros: bool) -> list[int
     """
     first: dict[bytes, int] = {}
     for place, key in enumerate(key for block in blocks for key in keys(block)):
+        check_time()
         if zeros and key == b"":
             return [place]
         # One row per point is enough: all earlier rows at this point have the same code.

@@ -190,7 +190,7 @@ class _Examination:
         given, codes = self.given, self.given.codes
         i, j = group[0], next(row for row in group if codes[row] != codes[group[0]])
         names = tuple(label_text(label) for label in self.classes)
-        about = About(given.X.shape[0], given.X.shape[1], names, given.data.sha256(), self.intercept)
+        about = About(given.X.shape[0], given.X.shape[1], names, given.data.sha256, self.intercept)
         half = Fraction(1, 2)
         certificate = Inseparable(about, (Pair(i, int(codes[j]), half), Pair(j, int(codes[i]), half)))
         if not (check := verify(certificate, given.X, given.y)):

@@ -42,6 +42,7 @@ import scipy.sparse as sp
 from scipy.optimize import LinearConstraint, linprog, milp
 
 from ...array_types import BoolArray, FloatArray, IntArray
+from ...certificates.time_limit import OutOfTimeError, run_until
 from ...data.problem import Problem, rows_as_matrix, take_rows
 from ...progress import current_callback
 from ...reporting.text import count, fixed, join_and, plural
@@ -122,11 +123,11 @@ class ClashFinder:
             return None
         part = replace(self.problem, visited=positions)
         try:
-            with np.errstate(all="ignore"):
+            with np.errstate(all="ignore"), run_until(time.monotonic() + self.deadline - time.perf_counter()):
                 found = nearest_points(part, max_steps=MAX_SOLVER_STEPS, progress=current_callback())
         except NotSeparable as proof:
             return tuple(proof.rows) if proof.exact and self._checked(proof) else None
-        except ValueError:  # the plane cannot be represented in floats
+        except (ValueError, OutOfTimeError):  # ValueError: the plane cannot be represented in floats
             return None
         return plane_with_errors(self.problem, found.coef, found.bias)
 
