@@ -212,7 +212,9 @@ def test_labels_that_would_be_changed_are_refused(y: Any, words: str) -> None:
             call([[0.0], [1.0], [2.0]], y)
 
 
-@pytest.mark.parametrize("y", [[2, None, 2], [2.0, np.nan, 2.0], pd.array([2, None, 2], dtype="Int64"), [2, Decimal("nan"), 2]])
+@pytest.mark.parametrize(
+    "y", [[2, None, 2], ["2", np.nan, "2"], [2.0, np.nan, 2.0], pd.array([2, None, 2], dtype="Int64"), [2, Decimal("nan"), 2]]
+)
 def test_missing_labels_are_refused(y: Any) -> None:
     certificate = rb.certify([[0.0], [1.0], [2.0]], ["2", "nan", "2"])
     with pytest.raises(ValueError, match="y has missing labels"):

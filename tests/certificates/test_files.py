@@ -296,6 +296,10 @@ def test_unknown_rows_classes_and_columns_are_refused(path: list[Any], value: An
     _refused(_with(path, value), words)
 
 
+def test_a_row_on_both_sides_of_a_clash_is_refused() -> None:
+    _refused(_with(["clash"], [[0, 0, "1/2"], [0, 1, "1/2"]], INSEPARABLE), "a row of the clash is on both sides")
+
+
 def test_every_certificate_that_loads_can_be_printed() -> None:
     """With the content of a true certificate under another verdict, and its numbers replaced one by one."""
     for certificate in (SEPARABLE, INSEPARABLE, rb.Undecided(SEPARABLE.about, *CEILINGS)):

@@ -232,12 +232,14 @@ def exact_labels(y: npt.ArrayLike, n_rows: int) -> Array:
     if labels.dtype.kind in "VcMm":
         raise ValueError(f"labels of y must be numbers or text, got {_KINDS[labels.dtype.kind]}")
     given = labels.tolist() if labels.dtype.kind in "fO" else []
+    if labels.dtype.kind in "US" and isinstance(y, list | tuple):  # NumPy made text of missing labels, and dropped NULs
+        given = list(y)
+        if any(isinstance(label, str) and label.endswith("\0") for label in given):
+            raise ValueError("a label of y ends with a NUL character, which NumPy would drop; rename it")
     if any(label is None or type(label).__name__ in ("NAType", "NaTType") or _is_nan(label) for label in given):
         raise ValueError("y has missing labels; drop their rows")
     if not all(isinstance(label, Hashable) for label in given):
         raise ValueError("labels of y must be numbers or text")
-    if labels.dtype.kind in "US" and isinstance(y, list | tuple) and any(str(label).endswith("\0") for label in y):
-        raise ValueError("a label of y ends with a NUL character, which NumPy would drop; rename it")
     return labels
 
 

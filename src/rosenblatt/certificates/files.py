@@ -250,7 +250,10 @@ def _certificate(content: dict[str, Any]) -> Certificate:
     content.pop("format"), content.pop("version")
     about = _about(content.pop("data", None), content.pop("intercept", None))
     if verdict == "inseparable":
-        certificate: Certificate = Inseparable(about, _pairs(content.pop("clash", None), about))
+        proof = Inseparable(about, _pairs(content.pop("clash", None), about))
+        one, other = proof.sides or ([], [])
+        _require(not set(one) & set(other), "a row of the clash is on both sides")
+        certificate: Certificate = proof
     elif verdict == "separable":
         augmented, geometric = (_margin(content.pop(name, None), name, about) for name in ("augmented", "geometric"))
         radius_squared = _fraction(content.pop("radius_squared", None))
