@@ -170,7 +170,7 @@ def test_inconsistent_content_is_refused_although_the_digest_is_right(name, chan
         ("average", {"class_weight": "heavy"}, "class_weight must not be 'heavy'"),
         ("average", {"class_weight": {"dict": [["a", -1.0]]}}, "class_weight must be finite and not negative"),
         ("average", {"class_weight": {"list": []}}, "class_weight must be"),
-        ("average", {"init": {"list": ["a"]}}, "init is not an array"),
+        ("average", {"init": {"list": ["a"]}}, "init is not an array of numbers"),
         ("average", {"multiclass": "ovo"}, "multiclass must be one of 'joint', 'ovr'"),
         ("linear-mse", {"alpha": -1.0}, "alpha must be at least 0"),
         ("linear-mse", {"verbose": None}, "verbose must be"),

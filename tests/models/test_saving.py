@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import Perceptron as ForeignPerceptron
@@ -251,3 +252,17 @@ def test_the_numbers_of_a_stop_come_back(path):
     assert (stop.reason, stop.limit, stop.last_updates, stop.gap) == ("passes", 3, 1, None)
     made = rb.SoftMargin().fit(*rows(3)).stop_
     assert there_and_back(rb.SoftMargin().fit(*rows(3)), path).stop_.gap == made.gap is not None
+
+
+def test_what_a_file_cannot_hold_is_described_again_and_not_used(path):
+    """A generator is not drawn from, and the description of a value stays when the model is saved again."""
+    X, y = rows(2)
+    generator = np.random.RandomState(3)
+    model = rb.Perceptron(step=abs, random_state=generator, init=pd.DataFrame(np.zeros((1, 6)))).fit(X, y)
+    before = generator.get_state()[2]
+    once = there_and_back(model, path)
+    assert generator.get_state()[2] == before
+    twice = there_and_back(once, path)
+    assert once.get_params() == twice.get_params()
+    assert repr(twice.step) == "<not saved: the function abs>"
+    assert repr(twice.init) == "<not saved: an object of type DataFrame>"

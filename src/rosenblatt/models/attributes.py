@@ -33,11 +33,12 @@ def check_estimator_parameters(estimator: Any) -> None:
     if not isinstance(estimator._class_weight, Unsaved | None):
         check_class_weight(estimator._class_weight)
     random_state = getattr(estimator, "random_state", None)
-    if not isinstance(random_state, Unsaved | None):  # None would draw a seed from NumPy's global generator
+    if not isinstance(random_state, Unsaved | np.random.RandomState | None):  # which would draw a number from a generator
         seed_of(random_state)
     init = getattr(estimator, "init", "zeros")
-    if not isinstance(init, str):
-        require(np.asarray(init).dtype.kind in "biuf" and np.isfinite(init).all(), "the parameter init is not an array")
+    if not isinstance(init, str | Unsaved):
+        weights = np.asarray(init)
+        require(weights.dtype.kind in "biuf" and np.isfinite(weights).all(), "the parameter init is not an array of numbers")
 
 
 def check_model_parameters(parameters: dict[str, Any]) -> None:

@@ -75,7 +75,7 @@ def encode(value: Any, name: str, arrays: Arrays) -> Any:
         content = certificate_to_dict(value)
         _check_fractions(json.dumps(content))
         return {"certificate": content}
-    return {"unsaved": _describe(value)}
+    return {"unsaved": value.text if isinstance(value, Unsaved) else _describe(value)}
 
 
 def _check_fractions(text: str) -> None:
