@@ -135,6 +135,34 @@ def test_other_steps_are_refused_by_name(name, tmp_path):
     assert not (tmp_path / "a").exists()
 
 
+def test_what_would_not_load_is_not_saved(tmp_path):
+    pipeline = make_pipeline(StandardScaler(), rb.LinearMSE()).fit(*rows(2))
+    pipeline[0].n_features_in_, pipeline[0].mean_ = 4, np.zeros(4)
+    pipeline[0].var_ = pipeline[0].scale_ = np.ones(4)
+    with pytest.raises(TypeError, match=r"rb.load would refuse it: step '': a step takes another number of features"):
+        rb.save(pipeline, tmp_path / "a")
+    assert not (tmp_path / "a").exists()
+
+
+def test_columns_of_every_kind_come_back(tmp_path):
+    X, y = rows(2)
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    last = rb.LinearMSE()
+    for columns in ("a", "b", ["c", "a"], ("b", "d"), slice("b", "d"), slice(1, 3), [-1, 0], (0, 2), [True] + [False] * 4,
+                    np.array([1, 2]), np.array(["a", "e"]), np.array(["a", "e"], object), [], 3):  # fmt: skip
+        scalar = isinstance(columns, str | int)
+        step = FunctionTransformer(feature_names_out="one-to-one") if not scalar else "passthrough"
+        if scalar:
+            columns = [columns]
+        pipeline = make_pipeline(ColumnTransformer([("a", step, columns)], remainder="passthrough"), last).fit(frame, y)
+        rb.save(pipeline, tmp_path / "a")
+        found = rb.load(tmp_path / "a")
+        assert np.array_equal(found.decision_function(frame), pipeline.decision_function(frame))
+        assert found[:-1].get_feature_names_out().tolist() == pipeline[:-1].get_feature_names_out().tolist()
+        with pytest.raises(ValueError, match=r"columns are missing|not a column|feature names"):
+            found.predict(frame.drop(columns="a"))
+
+
 def test_an_unfitted_pipeline_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"step 'standardscaler' \(StandardScaler\) is not fitted yet"):
         rb.save(make_pipeline(StandardScaler(), rb.LinearMSE()), tmp_path / "a")

@@ -96,9 +96,11 @@ def save(
     elif is_estimator(model):
         parts = to_parts(model_of(model, data=data), "estimator")
     elif type(model).__name__ == "Pipeline" and type(model).__module__ == "sklearn.pipeline":
+        from .pipeline_reader import check_parts
         from .pipelines import pipeline_to_parts
 
         parts = pipeline_to_parts(model, {} if data is None else provenance_of_data(*data), to_parts)
+        check_parts(*parts, from_parts)
     else:
         raise TypeError(f"rb.save expects a Rosenblatt estimator, a Pipeline or a Model, got {type(model).__name__}")
     write_atomically(path, pack(*parts))

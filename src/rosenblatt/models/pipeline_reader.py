@@ -35,6 +35,14 @@ def pipeline_from_parts(meta: Meta, arrays: Arrays, from_parts: Callable[[Meta, 
     return pipeline
 
 
+def check_parts(meta: Meta, arrays: Arrays, from_parts: Callable[[Meta, Arrays], Model]) -> None:
+    """Raise `TypeError` for parts that would not load; a step may have values that no check of the writer knows."""
+    try:
+        pipeline_from_parts(meta, arrays, from_parts)
+    except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
+        raise TypeError(f"rb.save cannot hold this Pipeline, because rb.load would refuse it: {error}") from error
+
+
 class _Reader:
     """Rebuilds steps; every array is used once."""
 
@@ -230,7 +238,7 @@ def _are_columns(columns: Any) -> bool:
     """A column or a selection of columns; a function is not stored."""
     if isinstance(columns, np.ndarray):
         return columns.ndim == 1 and columns.dtype.kind in "ibOU"
-    if type(columns) is list:
+    if type(columns) in (list, tuple):
         return {type(each) for each in columns} in (set(), {int}, {str}, {bool})
     return type(columns) in (int, str, slice)
 
@@ -242,7 +250,13 @@ def _places_of(columns: Any, names: list[str], width: int) -> list[int]:
         start = names.index(start) if isinstance(start, str) else start
         stop = names.index(stop) + 1 if isinstance(stop, str) else stop  # a name is included, a position is not
         return list(range(width)[slice(start, stop, columns.step)])
-    listed = columns.tolist() if isinstance(columns, np.ndarray) else columns if isinstance(columns, list) else [columns]
+    listed = (
+        columns.tolist()
+        if isinstance(columns, np.ndarray)
+        else list(columns)
+        if isinstance(columns, list | tuple)
+        else [columns]
+    )
     if listed and all(type(each) is bool for each in listed):
         require(len(listed) == width, "a mask of columns has the wrong length")
         return [at for at, each in enumerate(listed) if each]
