@@ -264,3 +264,42 @@ def test_one_feature_zero_columns_and_fewer_rows_than_columns() -> None:
 def test_rows_that_are_all_one_point_are_reported() -> None:
     with pytest.raises(ValueError, match="all rows of X are the same point"):
         rb.MaxMargin(inseparable="soft").fit(np.ones((6, 2)), [0, 1] * 3)
+
+
+# --- rows on the margin ------------------------------------------------------------------------------------------------------
+
+
+WALL = np.array([[0.0, 0.0], [0.0, 1.0], [0.0, 2.0], [2.0, 1.0], [-1.0, 1.0], [3.0, 5.0]])
+
+
+@pytest.mark.parametrize("pack", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("shift", [0.0, 1000.0])
+def test_all_rows_on_the_margin_are_named_and_the_support_is_among_them(pack: Any, shift: float) -> None:
+    y = np.array([0, 0, 0, 1, 0, 1])
+    model = rb.MaxMargin().fit(pack(WALL + shift), y)
+    assert model.on_margin_[0].tolist() == [0, 1, 2, 3]
+    assert set(model.support_[0]) < {0, 1, 2, 3}
+    assert model.canonical_[0, :4] == pytest.approx(1, rel=1e-9)
+    assert (model.canonical_[0, 4:] > 1.5).all()
+    assert len(model.support_vectors_[0] if pack is np.asarray else model.support_[0]) == len(model.support_[0])
+
+
+def test_rows_on_the_margin_of_several_problems_and_with_slack() -> None:
+    X, y = blobs(3)
+    model = rb.MaxMargin().fit(X, y)
+    for canonical, near, support in zip(model.canonical_, model.on_margin_, model.support_, strict=True):
+        assert set(support) <= set(near)
+        assert (np.delete(canonical, near) > 1.0).all()
+    noise = np.random.default_rng(0).normal(size=(30, 2))
+    soft = rb.MaxMargin(inseparable="soft").fit(noise, np.arange(30) % 2)
+    assert set(np.flatnonzero(soft.canonical_[0] < 1.0)) <= set(soft.on_margin_[0])
+    again = pickle.loads(pickle.dumps(model))
+    assert [each.tolist() for each in again.on_margin_] == [each.tolist() for each in model.on_margin_]
+
+
+def test_rows_on_the_margin_need_the_canonical_margins(tmp_path: Any) -> None:
+    with pytest.raises(AttributeError, match="before fit"):
+        rb.MaxMargin().on_margin_  # noqa: B018
+    rb.save(rb.MaxMargin().fit(WALL, [0, 0, 0, 1, 0, 1]), tmp_path / "wall.safetensors")
+    with pytest.raises(AttributeError, match="model files do not hold it"):
+        rb.load(tmp_path / "wall.safetensors").on_margin_  # noqa: B018

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_a
 import numpy as np
 from joblib import effective_n_jobs
 
-from ..array_types import Array, MatrixLike
+from ..array_types import Array, IntArray, MatrixLike
 from ..online.stopping import Stop, merge_stops
 from ..parallel import in_order, one_blas_thread
 from ..progress import ProgressCallback, current_callback, problem_callback
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 OvrOrOvo: TypeAlias = Literal["ovr", "ovo"]
 Inseparable: TypeAlias = Literal["raise", "soft"]
+ON_MARGIN_RTOL = 1e-9  # of `canonical_`, computed in float64
 Solved = tuple[Nearest, Stop, NotSeparable | None, str]
 
 
@@ -74,9 +75,14 @@ class MaxMargin(MarginClassifier):
     n_features_in_ : int
         The number of columns of X.
     support_ : list of ndarray
-        For each problem, the rows with a positive multiplier.
+        For each problem, the rows with a positive multiplier, of which the plane is made. Rows that lie on the margin but are
+        not needed to hold the plane have multiplier 0 and are not among them. Where several sets of multipliers give the same
+        plane, it is one of them.
+    on_margin_ : list of ndarray
+        For each problem, all rows on the planes H1 and H2 with y_i (w.x_i + b) = 1, up to the larger of 1e-9 and `gap_`: the
+        support vectors of most textbooks. They contain `support_`. With slack, also the rows inside the margin.
     support_vectors_ : list of {ndarray, sparse matrix}
-        For each problem, those rows.
+        For each problem, the rows `support_`, copied from X. Pickles and copies of the model leave them out.
     multipliers_ : list of ndarray
         For each problem, their alpha > 0: w = sum_i alpha_i y_i x_i, and sum_i alpha_i y_i = 0 with a free intercept. They are
         of size 1/(length of rows)^2, and zero or infinite if that is out of the range of floats.
@@ -85,7 +91,8 @@ class MaxMargin(MarginClassifier):
     gap_ : ndarray of shape (n_problems,)
         The relative gap, measured on all rows in float64.
     canonical_ : ndarray of shape (n_problems, n_rows)
-        y_i (w.x_i + b): 1 on support vectors, more elsewhere. NaN for rows that do not count.
+        y_i (w.x_i + b): 1 on the rows `on_margin_`, which include the support vectors, and more elsewhere; with slack, less
+        inside the margin. NaN for rows that do not count.
     proof_ : list of NotSeparable or None
         With inseparable="soft", the exceptions that would have been raised.
     n_iter_ : int
@@ -133,6 +140,16 @@ class MaxMargin(MarginClassifier):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    @property
+    def on_margin_(self) -> list[IntArray]:
+        """All rows on the planes H1 and H2, or with slack inside them, for each binary problem."""
+        if "canonical_" not in self.__dict__:
+            where = "; model files do not hold it" if "support_" in self.__dict__ else ""
+            raise AttributeError(f"{type(self).__name__} has no on_margin_ before fit{where}")
+        limits = 1.0 + np.maximum(ON_MARGIN_RTOL, self.gap_)
+        near = self.canonical_ <= limits[:, None]  # false for NaN
+        return [np.union1d(np.flatnonzero(each), support) for each, support in zip(near, self.support_, strict=True)]
 
     @property
     def _has_quadratic_time(self) -> bool:

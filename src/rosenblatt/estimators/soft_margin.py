@@ -105,7 +105,7 @@ class SoftMargin(MarginClassifier):
     support_ : list of ndarray
         For each problem, the rows with a multiplier other than zero.
     support_vectors_ : list of {ndarray, sparse matrix}
-        For each problem, those rows of X. The model refers to X and does not copy it; a pickled model holds them.
+        For each problem, those rows, copied from X. Pickles and copies of the model leave them out.
     multipliers_ : list of ndarray
         For each problem, their a_i: w = sum_i a_i y_i x_i, 0 < a_i <= C c_i (hinge), sum_i a_i y_i = 0 with a free intercept.
         "crammer_singer" has one array of shape (n_support, n_classes): rows sum to 0, rivals are <= 0, w_m = sum_i a_im x_i.

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..array_types import FloatArray
 from ..estimators.base import LinearClassifier, SolutionPath
+from ..estimators.max_margin import MaxMargin
 from ..estimators.soft_margin import SoftMargin
 from ..estimators.svm_base import MarginClassifier
 from ..reporting.story import evenly
@@ -44,8 +45,9 @@ def support_of(model: MarginClassifier) -> list[int]:
 def describe_margin(model: LinearClassifier) -> dict[str, Any] | None:
     """Return margin, support vectors, slack, objective and gap of an SVM; None for other models.
 
-    With several binary problems: the narrowest margin, all support vectors, each row's largest slack, the sum of the objectives
-    and the largest gap.
+    "support" has the rows with a positive multiplier, "on_margin" all rows on the margin of a hard margin. With several binary
+    problems: the narrowest margin, the rows of all of them, each row's largest slack, the sum of the objectives and the largest
+    gap.
     """
     if not isinstance(model, MarginClassifier):
         return None
@@ -55,6 +57,7 @@ def describe_margin(model: LinearClassifier) -> dict[str, Any] | None:
     return {
         "margin": finite(float(model.margin_.min())),
         "support": support_of(model),
+        "on_margin": None if not isinstance(model, MaxMargin) else np.unique(np.concatenate(model.on_margin_)).tolist(),
         "slack": slack.tolist(),
         "objective": finite(model._objective),
         "gap": finite(float(model.gap_.max())),
