@@ -18,6 +18,7 @@ from .polynomial_rows import PolynomialRows
 
 LONG_RUN_UPDATES = 10_000  # a run of this length may look as if it did not end
 MAX_ERRORS_LISTED = 5
+ENDLESS = "A perceptron run ends only at a limit: max_iter or max_updates; the weights stay bounded and may never reach w_max."
 
 
 def clash_clause(proof: Inseparable, classes: list[Any], positions: IntArray | None = None) -> tuple[str, list[int]]:
@@ -37,7 +38,7 @@ def verdict(certificate: Certificate, classes: list[Any]) -> Finding:
     if isinstance(certificate, Inseparable):
         words, rows = clash_clause(certificate, classes)
         start = f"No plane{through} separates" if about.n_planes == 1 else f"No {about.n_planes} planes{through} separate"
-        sentence = f"{start} the classes (proved): {words}."
+        sentence = f"{start} the classes (proved): {words}. {ENDLESS}"
         evidence |= {"rows": rows, "weights": [str(weight) for weight in certificate.weights]}
     elif isinstance(certificate, Separable):
         bound, spaces = certificate.mistake_bound, {"margin": certificate.geometric, "augmented_margin": certificate.augmented}
