@@ -363,7 +363,7 @@ def test_a_reading_after_the_rows_changed_is_refused():
     X = X2.copy()
     model = rb.Perceptron(random_state=0).fit(X, Y2)
     X[model.log_.rows[0]] += 1.0
-    with pytest.raises(ValueError, match="X was changed"):
+    with pytest.raises(ValueError, match="X or coef_ was changed"):
         model.reading("average")
 
 

@@ -346,7 +346,7 @@ def test_compact_does_not_depend_on_the_training_rows() -> None:
     compact, before = log.compact(), log.weights_at(len(log))[0]
     X[:] = 0.0
     np.testing.assert_array_equal(compact.weights_at(len(log))[0], before)
-    with pytest.raises(ValueError, match="X was changed after fit"):
+    with pytest.raises(ValueError, match="X or coef_ was changed after fit"):
         log.weights_at(len(log))
 
 
