@@ -37,7 +37,7 @@ def ready(addresses):
     print(json.dumps(addresses), flush=True)
 
 with Filter.open(sys.argv[1]) as spam_filter:
-    serve(spam_filter, Server(port=0, http_port=None), ready)
+    serve(spam_filter, Server(allow_tell=True, port=0, http_port=None), ready)
 """
 
 

@@ -13,7 +13,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 
-from rosenblatt.serving.http import Bodies, Web, is_local
+from rosenblatt.serving.admission import is_local
+from rosenblatt.serving.http import Bodies, Web
 from rosenblatt.serving.sockets import listen
 
 
@@ -181,3 +182,59 @@ def test_connections_over_the_limit_are_closed() -> None:
         writer.close()
 
     with_web(talk, connections=1)
+
+
+@pytest.mark.parametrize("begun", [b"", b"GET /first HT", b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50\r\n\r\nx"])
+def test_connections_that_keep_the_server_waiting_make_room(monkeypatch: pytest.MonkeyPatch, begun: bytes) -> None:
+    monkeypatch.setattr("rosenblatt.serving.http.KEEPS_PLACE_S", 0.05)
+
+    async def talk(address: Any) -> None:
+        waiting = [await asyncio.open_connection(*address) for _ in range(5)]
+        for _, writer in waiting:
+            writer.write(begun)
+        await asyncio.sleep(0.1)
+        for _ in range(2):
+            assert (await answer(address, GET % b"")).endswith(b"/path")
+        for _, writer in waiting:
+            writer.close()
+
+    with_web(talk, connections=5)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nContent-Length: 0\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.0\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxy",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: +1\r\n\r\nx",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip\r\n\r\nx",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nX: a\0b\r\n\r\n",
+        b"GET /\0 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost : localhost\r\n\r\n",
+        b"GET / HTTP/2.0\r\nHost: localhost\r\n\r\n",
+    ],
+)
+def test_a_request_that_can_be_read_in_two_ways_is_refused_and_the_connection_closed(sent: bytes) -> None:
+    async def talk(address: Any) -> None:
+        second = b"GET /smuggled HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        response = await answer(address, sent + second)
+        assert response.startswith(b"HTTP/1.1 400 "), response
+        assert b"/smuggled" not in response
+
+    with_web(talk)
+
+
+def test_valid_requests_of_rare_forms_are_answered() -> None:
+    async def talk(address: Any) -> None:
+        chunked = b"POST /c HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+        assert (await answer(address, chunked + b"2;name=value\r\nab\r\n0\r\n\r\n")).endswith(b"/c")
+        assert (await answer(address, b"GET /old HTTP/1.0\r\n\r\n")).endswith(b"/old")
+        assert (await answer(address, GET % b"X: a\r\n b\r\n")).endswith(b"/path")  # folded
+        piped = await answer(address, b"GET /1 HTTP/1.1\r\nHost: localhost\r\n\r\n" + GET % b"")
+        assert piped.index(b"/1") < piped.index(b"/path")
+
+    with_web(talk)

@@ -1,4 +1,4 @@
-"""HTTP for our servers: Uvicorn in our event loop with a limit on request headers, request bodies, and local host names.
+"""HTTP for our servers: Uvicorn in our event loop with limits on connections and request headers, and request bodies.
 
 Uvicorn's own signal handling and logs are off.
 """
@@ -11,7 +11,6 @@ import json
 import re
 import socket
 from collections.abc import Callable, Iterator
-from ipaddress import IPv4Address
 from typing import Any, NamedTuple
 
 import h11
@@ -23,7 +22,8 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ..reporting.text import plural
-from .sockets import close
+from .admission import strict
+from .sockets import KEEPS_PLACE_S, close
 
 
 def _final_response(status: str, sentence: str) -> bytes:
@@ -54,7 +54,9 @@ class Web(uvicorn.Server):
     header_bytes : int
         Largest size of a request header.
     connections : int
-        Connections beyond this number are closed at once.
+        Connections beyond this number displace the oldest one that is still sending a request or idle.
+    extra_connections : int, default=0
+        Connections beyond this further number are closed at once if there is no such one.
     counted : callable, optional
         Called with 1 for each connection that opens and with -1 for each that closes.
     """
@@ -67,12 +69,13 @@ class Web(uvicorn.Server):
         stop_seconds: float,
         header_bytes: int,
         connections: int,
+        extra_connections: int = 0,
         counted: Callable[[int], object] = lambda change: None,
     ) -> None:
         super().__init__(
             uvicorn.Config(
-                application,
-                http=_protocol(_Limits(idle_seconds, header_bytes, connections, counted)),
+                strict(application),
+                http=_protocol(_Limits(idle_seconds, header_bytes, connections, extra_connections, counted)),
                 ws="none",
                 lifespan="off",
                 log_config=None,
@@ -109,27 +112,43 @@ class _Limits(NamedTuple):
     idle_seconds: float
     header_bytes: int
     connections: int
+    extra_connections: int
     counted: Callable[[int], object]
 
 
 class _LimitedProtocol(H11Protocol):
-    """Uvicorn's protocol with three changes.
+    """Uvicorn's protocol with four changes.
 
     Uvicorn waits for a request header without limit; here a timer runs from the start of the connection, or from the
     first byte of a request, until its header is complete. A client that closes its sending side after a request still
     gets the response. h11 limits the size of an incomplete header only; here a header that arrives at once is limited,
-    too.
+    too. If there are too many connections, one that keeps the server waiting makes room.
     """
 
     limits: _Limits  # set by subclasses
+    connections: set[_LimitedProtocol]  # type: ignore[assignment]
     _timer: asyncio.TimerHandle | None = None
+    _opened = 0.0  # by the clock of the event loop
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.limits.counted(1)
-        if len(self.connections) > self.limits.connections:
-            transport.abort()
+        self._opened = self.loop.time()
         self._start_timer()
+        over = len(self.connections) - self.limits.connections
+        if over > 0:
+            waiting = [each for each in self.connections if each.can_be_displaced]
+            if waiting:
+                min(waiting, key=lambda each: each._opened).transport.abort()
+            elif over > self.limits.extra_connections:
+                transport.abort()
+
+    @property
+    def can_be_displaced(self) -> bool:
+        """Whether the server has waited for this client: for the rest of a request, or for the next one."""
+        cycle, age = self.cycle, self.loop.time() - self._opened
+        waits = cycle is None or cycle.more_body or cycle.response_complete
+        return waits and age > KEEPS_PLACE_S and not self.transport.is_closing()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.limits.counted(-1)
@@ -244,26 +263,3 @@ class Bodies:
                 if chunk:
                     return bytes(chunk)
         return b""
-
-
-# --- Host names
-
-
-def is_local(host: str, port: int | None = None) -> bool:
-    """Return whether a Host header names this machine, and the port if one is given.
-
-    This refuses pages of other sites whose name was made to point to this machine (DNS rebinding).
-    """
-    name, _, number = host.rpartition(":")
-    if not (number.isascii() and number.isdigit() and len(number) < 6):
-        name, number = host, "80"
-    name = name.strip().lower().removesuffix(".")
-    return (name in ("localhost", "[::1]") or _is_loopback(name)) and port in (None, int(number))
-
-
-def _is_loopback(name: str) -> bool:
-    """Return whether a name is an address in 127.0.0.0/8; anything else may be a registered name."""
-    try:
-        return IPv4Address(name).is_loopback
-    except ValueError:
-        return False

@@ -17,6 +17,8 @@ from pathlib import Path
 BACKLOG_CONNECTIONS = 1024
 # Seconds for connections that were just accepted to reach the server, and for their first request to be read.
 SETTLE_S = 0.02
+# Seconds for which a client that is still sending its request, or is idle, keeps its place if there are too many clients.
+KEEPS_PLACE_S = 1.0
 # Seconds to wait for an answer from a socket that another server may have left behind.
 PROBE_TIMEOUT_S = 1.0
 

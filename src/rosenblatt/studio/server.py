@@ -24,7 +24,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ..serving.http import Bodies, Web, is_local
+from ..serving.admission import check_sender
+from ..serving.http import Bodies, Web
 from ..serving.sockets import ServeError, is_loopback, listen, run_until_signal
 from .answers import HANDLERS, TABLE_PATH, Outcome, answer, encode_json, internal_error
 from .html_export import INDEX, TYPES, with_data
@@ -116,19 +117,8 @@ class App:
         return guarded
 
     def _admit(self, request: Request) -> None:
-        """Raise status 403 unless the request comes from this server's own page on this machine."""
-        hosts = request.headers.getlist("host")
-        if len(hosts) != 1 or not is_local(hosts[0], self._port):
-            raise HTTPException(
-                403, f"this server only answers as localhost:{self._port}, but the Host header has another name"
-            )
-        if any(origin.lower() != f"http://{hosts[0].lower()}" for origin in request.headers.getlist("origin")):
-            raise HTTPException(403, "this server only answers its own page, but the Origin header has another")
-        # Links to the page from other sites may be followed; other requests of their pages may not.
-        site, followed = request.headers.get("sec-fetch-site", "none"), request.headers.get("sec-fetch-mode") == "navigate"
-        followed = followed and request.headers.get("sec-fetch-dest") == "document" and request.url.path == "/"
-        if site not in ("same-origin", "none") and not (followed and request.method == "GET"):
-            raise HTTPException(403, "this server only answers its own page, but the Sec-Fetch-Site header has another")
+        """Raise status 403 unless the request comes from this server's own page on this machine, or follows a link to it."""
+        check_sender(request, port=self._port, linked=("/",))
 
     async def _file(self, request: Request) -> Response:
         content, kind = self._files[request.url.path.removeprefix("/") or INDEX]

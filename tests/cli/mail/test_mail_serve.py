@@ -24,7 +24,7 @@ ROSENBLATT = [sys.executable, "-m", "rosenblatt"]
 def server(tmp_path):
     spam, ham = folder(tmp_path / "spam", True, range(40)), folder(tmp_path / "ham", False, range(60))
     assert rosenblatt("mail", "learn", "--home", tmp_path / "home", "--spam", spam, "--ham", ham).code == 0
-    command = [*ROSENBLATT, "mail", "serve", "--home", tmp_path / "home", "--port", "0", "--http-port", "0"]
+    command = [*ROSENBLATT, "mail", "serve", "--home", tmp_path / "home", "--port", "0", "--http-port", "0", "--allow-tell"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     with process:
         spamd, http = process.stdout.readline(), process.stdout.readline()

@@ -93,7 +93,7 @@ class Plain:
 @contextlib.contextmanager
 def serving(spam_filter: Any, **options: Any) -> Iterator[tuple[Addresses, Server]]:
     """A server in a thread, on free ports; spamd only, unless HTTP is requested."""
-    server = Server(**{"port": 0, "http_port": None, "warm": False} | options)
+    server = Server(**{"port": 0, "http_port": None, "warm": False, "allow_tell": options.get("tell", True)} | options)
     there, found = threading.Event(), []
 
     def ready(addresses: Addresses) -> None:

@@ -46,7 +46,7 @@ PROCESS = textwrap.dedent(
     protocol.command_of = reporting
     with Filter.open(sys.argv[1], create=True, settings={"bits": 16}) as spam_filter:
         limits = Limits(stop_seconds=float(sys.argv[2]))
-        serve(spam_filter, Reporting(port=0, http_port=None, warm=False, limits=limits), report)
+        serve(spam_filter, Reporting(port=0, http_port=None, warm=False, allow_tell=True, limits=limits), report)
     """
 )
 

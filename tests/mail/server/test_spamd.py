@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
+import socket
 import zlib
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mail_servers import HAM, SPAM, UNSURE, Plain, answer_to, is_passed_on, request, serving
+from mail_servers import HAM, SPAM, UNSURE, Plain, all_of, answer_to, is_passed_on, request, serving
 
-from rosenblatt.mail.server import Limits
+from rosenblatt.mail.server import Limits, Server
 from rosenblatt.mail.server.limits import Budget
 from rosenblatt.mail.server.protocol import COMMANDS, FIRST_STEP_BYTES, RequestError, command_of, head_of, inflated
+from rosenblatt.serving.sockets import ServeError
 
 QUICK = Limits(idle_seconds=0.3, read_seconds=0.8, stop_seconds=1.0, message_bytes=20_000, connections=8)
 
@@ -133,7 +136,27 @@ def test_tell_learns_relabels_and_unlearns_and_reports_it(plain: Any) -> None:
 def test_a_server_can_refuse_to_learn() -> None:
     with serving(Plain(), tell=False) as (addresses, _):
         response = answer_to(addresses, request("TELL", SPAM, "Message-class: spam", "Set: local"))
-    assert response == b"SPAMD/1.5 69 EX_UNAVAILABLE: this server does not learn from its clients\r\n"
+    assert response.startswith(b"SPAMD/1.5 69 EX_UNAVAILABLE: this server does not learn from clients over TCP: use its Unix ")
+
+
+def test_without_leave_only_a_protected_socket_may_teach(tmp_path: Path) -> None:
+    tell = request("TELL", SPAM, "Message-class: spam", "Set: local")
+    for mode, options, learns in (
+        (0o600, {}, (False, True)), (0o660, {}, (False, True)), (0o666, {}, (False, False)),
+        (0o600, {"tell": False}, (False, False)), (0o666, {"allow_tell": True}, (True, True)),
+    ):  # fmt: skip
+        path = tmp_path / "spamd.sock"
+        with serving(Plain(), **{"socket_path": path, "socket_mode": mode, "allow_tell": False} | options) as (addresses, _):
+            over_tcp = answer_to(addresses, tell)
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(str(path))
+                client.sendall(tell)
+                client.shutdown(socket.SHUT_WR)
+                answers = over_tcp, all_of(client)
+        assert (mode, options, tuple(b" EX_OK" in each for each in answers)) == (mode, options, learns)
+        assert all(learned or b"EX_UNAVAILABLE" in each for learned, each in zip(learns, answers, strict=True))
+    with pytest.raises(ServeError, match="exclude each other"):
+        Server(tell=False, allow_tell=True)
 
 
 def test_a_processed_mail_comes_back_whole(plain: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
 import time
@@ -57,25 +58,61 @@ def test_a_client_that_never_reads_blocks_no_other() -> None:
 
 
 def test_too_many_at_once_are_refused_politely() -> None:
-    with serving(Plain(), limits=Limits(connections=2)) as (addresses, _):
+    spam_filter = Plain()
+    spam_filter.go.clear()
+    with serving(spam_filter, limits=Limits(connections=2)) as (addresses, _):
         with connected(addresses) as first, connected(addresses) as second:
             for each in (first, second):
-                each.sendall(b"PI")
+                each.sendall(request("CHECK", SPAM))
+            assert all(spam_filter.begun.acquire(timeout=30) for _ in range(2))
             refused = b"SPAMD/1.5 75 EX_TEMPFAIL: too many connections; try again\r\n"
-            soon(lambda: answer_to(addresses, request("CHECK", SPAM)) == refused)
+            assert answer_to(addresses, request("CHECK", SPAM)) == refused
+            spam_filter.go.set()
             for each in (first, second):
-                each.sendall(b"NG SPAMC/1.5\r\n\r\n")
-                assert all_of(each) == b"SPAMD/1.5 0 PONG\r\n"
+                assert b"Spam: True" in all_of(each)
         soon(lambda: b"Spam: True" in answer_to(addresses, request("CHECK", SPAM)))
 
 
 def test_connections_far_over_the_limit_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rosenblatt.mail.server.spamd.EXTRA_CONNECTIONS", 1)
-    limits = Limits(connections=1, stop_seconds=0.1)
-    with serving(Plain(), limits=limits) as (addresses, _), connected(addresses) as begun, connected(addresses) as reported:
-        begun.sendall(b"CHECK")
-        assert reported.recv(1000).startswith(b"SPAMD/1.5 75 EX_TEMPFAIL: too many")
-        assert answer_to(addresses, request("CHECK", SPAM)) == b""
+    limits, spam_filter = Limits(connections=1, stop_seconds=0.1), Plain()
+    spam_filter.go.clear()
+    with serving(spam_filter, limits=limits) as (addresses, _), connected(addresses) as begun:
+        begun.sendall(request("CHECK", SPAM))
+        assert spam_filter.begun.acquire(timeout=30)
+        with connected(addresses) as reported:
+            assert reported.recv(1000).startswith(b"SPAMD/1.5 75 EX_TEMPFAIL: too many")
+            assert answer_to(addresses, request("CHECK", SPAM)) == b""
+        spam_filter.go.set()
+
+
+@pytest.mark.parametrize(
+    "begun", [b"CHECK SPAMC/1.5\r\nContent-len", b"CHECK SPAMC/1.5\r\nContent-length: 500\r\n\r\nSubject: "]
+)
+def test_clients_that_keep_the_server_waiting_make_room(monkeypatch: pytest.MonkeyPatch, begun: bytes) -> None:
+    monkeypatch.setattr("rosenblatt.mail.server.spamd.KEEPS_PLACE_S", 0.05)
+    with serving(Plain(), limits=Limits(connections=20)) as (addresses, _), contextlib.ExitStack() as stack:
+        waiting = [stack.enter_context(connected(addresses)) for _ in range(20)]
+        for each in waiting:
+            each.sendall(begun)
+        time.sleep(0.1)
+        for _ in range(3):
+            assert b"Spam: True" in answer_to(addresses, request("CHECK", SPAM))
+        assert all_of(waiting[0]) == b""  # the oldest
+
+
+def test_the_head_of_a_request_has_a_deadline() -> None:
+    """However it drips."""
+    with serving(Plain(), limits=Limits(idle_seconds=0.5)) as (addresses, _), connected(addresses) as client:
+        client.settimeout(0.05)
+        response = b""
+        client.sendall(b"CHECK SPAMC/1.5\r\n")
+        for _ in range(200):
+            with contextlib.suppress(TimeoutError):
+                client.sendall(b"X-Slow: yes\r\n")
+                response = client.recv(100)
+                break
+        assert response.startswith(b"SPAMD/1.5 79 EX_TIMEOUT")
 
 
 def test_bytes_after_the_mail_are_an_error_also_if_they_come_late(monkeypatch: pytest.MonkeyPatch) -> None:

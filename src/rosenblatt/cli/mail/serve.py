@@ -44,7 +44,10 @@ def _octal(_: click.Context, __: click.Parameter, value: str) -> int:
 )
 @click.option("--no-spamd", is_flag=True, help="No TCP port for the spamd protocol.")
 @click.option("--no-http", is_flag=True, help="No HTTP.")
-@click.option("--no-tell", is_flag=True, help="Clients of the spamd protocol may not teach the filter.")
+@click.option(
+    "--allow-tell", is_flag=True, help="Clients may teach the filter over TCP without a token: all users of this machine can."
+)
+@click.option("--no-tell", is_flag=True, help="Clients of the Unix socket may not teach the filter either.")
 @click.option(
     "--token-file", metavar="FILE",
     help="Token that HTTP clients must send (Authorization: Bearer ...).  [default: ROSENBLATT_MAIL_TOKEN, if set]",
@@ -66,15 +69,18 @@ def _octal(_: click.Context, __: click.Parameter, value: str) -> int:
 def command(home: str, **given: Any) -> None:
     """Serve the filter to spamc, the client of SpamAssassin, and over HTTP, until SIGTERM, SIGHUP or Ctrl-C.
 
-    Lessons are on disk before they are acknowledged. The default address is loopback; on others HTTP needs a token, and the
-    spamd protocol, which has none, needs --remote-spamd. HTTP needs pip install 'rosenblatt[serve]'.
+    Lessons are on disk before they are acknowledged. Clients teach the filter through the Unix socket, or over HTTP with a
+    token; without one, all users of the machine could, which needs --allow-tell. The default address is loopback; on others
+    HTTP needs a token, and the spamd protocol, which has none, needs --remote-spamd. HTTP needs pip install
+    'rosenblatt[serve]'.
 
     \b
     Examples:
-      rosenblatt mail serve
-      spamc -p 7830 -c < new.eml; spamc -p 7830 -L spam < junk.eml
+      rosenblatt mail serve --socket ~/.spamd
+      spamc -p 7830 -c < new.eml; spamc -U ~/.spamd -L spam < junk.eml
       curl --data-binary @new.eml -H 'Content-Type: message/rfc822' http://127.0.0.1:7831/v1/classify
-      curl --data-binary @junk.eml -H 'Content-Type: message/rfc822' 'http://127.0.0.1:7831/v1/learn?as=spam'
+      curl --data-binary @junk.eml -H 'Content-Type: message/rfc822' -H 'Authorization: Bearer TOKEN' \\
+        'http://127.0.0.1:7831/v1/learn?as=spam'
     """
     run(home, given)
 
@@ -93,6 +99,7 @@ def run(home: str, given: dict[str, Any]) -> None:
         http_port=None if given["no_http"] else given["http_port"],
         token=token_from(given["token_file"]),
         tell=not given["no_tell"],
+        allow_tell=given["allow_tell"],
         remote_spamd=given["remote_spamd"],
         limits=Limits(largest, max(MIN_LARGE_MAILS * largest, Limits().bytes_at_once), connections=given["connections"]),
         log=note if given["verbose"] else None,

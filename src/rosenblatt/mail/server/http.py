@@ -4,8 +4,9 @@ POST /v1/classify?reasons=8          a mail -> {"label", "score", "probability",
 POST /v1/learn?as=spam|ham|forget    a mail -> {"as", "changed"}, after it is on disk
 GET  /healthz, GET /metrics
 
-A mail is the request body, as message/rfc822 or application/octet-stream: pages of other sites cannot send these types without
-a preflight request, which is always refused. Errors are {"error": "a sentence"}.
+A mail is the request body, as message/rfc822 or application/octet-stream. Pages of other sites are refused by their headers;
+besides, they cannot send these types without a preflight request. Learning needs a token, unless the server allows it to all.
+Errors are {"error": "a sentence"}.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from ...reporting.text import fixed, plural
-from ...serving.http import Bodies, is_local
+from ...serving.admission import check_sender
+from ...serving.http import Bodies
 from ..store.connection import FoldedError
 from .engine import DEFAULT_REASONS, TIMEOUT_MESSAGE, Engine, Judgment, failure
 from .limits import Budget, BudgetError, Limits, Share
@@ -48,12 +50,14 @@ class Api:
         metrics: Metrics,
         *,
         token: str | None,
+        tell: bool,
         local: bool,
         journal: Journal,
     ) -> None:
         self._engine, self._limits, self._budget, self._metrics, self._journal = engine, limits, budget, metrics, journal
         self._bodies = Bodies("mail", limits.idle_seconds, limits.read_seconds)
         self._token = None if token is None else token.encode()
+        self._tell = tell
         self._local = local  # whether only loopback names are accepted as Host
         self.stopping = False
 
@@ -91,9 +95,7 @@ class Api:
     def _admit(self, request: Request, open_to_all: bool) -> None:
         if self._metrics.connections["http"] > self._limits.connections:
             raise HTTPException(503, "too many connections; try again", {"Retry-After": "1", "Connection": "close"})
-        # Browsers always send Host; health checks in HTTP/1.0 do not.
-        if self._local and "host" in request.headers and not is_local(request.headers["host"]):
-            raise HTTPException(403, "the Host header must name localhost")
+        check_sender(request, local=self._local, needs_host=False)
         if self._token is not None and not open_to_all:
             scheme, _, given = request.headers.get("authorization", "").partition(" ")
             right = hmac.compare_digest(given.strip().encode("utf-8", "surrogateescape"), self._token)
@@ -123,6 +125,10 @@ class Api:
         kind = request.query_params.get("as")
         if kind not in ("spam", "ham", "forget"):
             raise HTTPException(400, "as must be spam, ham or forget, as in POST /v1/learn?as=spam")
+        if not self._tell:
+            raise HTTPException(
+                403, "learning over HTTP needs a token: start the server with --token-file, or with --allow-tell"
+            )
         with self._budget.share() as share:
             mail = await self._mail(request, share)
             changed = await self._in_time(self._engine.teach(mail, None if kind == "forget" else kind == "spam"))

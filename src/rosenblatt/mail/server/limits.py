@@ -25,8 +25,10 @@ class Limits(NamedTuple):
     bytes_at_once: int = 256 * 2**20  # size of all mails in memory; answers may take twice as much again
     header_lines: int = 64  # header lines of one request, without the mail
     header_bytes: int = 16 * 1024
-    connections: int = 256  # open connections, for spamd and HTTP each; EXTRA_CONNECTIONS more get an error
-    idle_seconds: float = 10.0  # time to wait for the first byte of a client, and between its packets
+    # Open connections, for spamd and HTTP each. One more displaces one that is still sending; if there is none,
+    # EXTRA_CONNECTIONS more get an error.
+    connections: int = 256
+    idle_seconds: float = 10.0  # time for the head of a request, and between the packets of its mail
     read_seconds: float = 60.0  # time to receive a request
     handle_seconds: float = 60.0  # time to compute the answer
     write_seconds: float = 60.0  # time for the client to receive the answer

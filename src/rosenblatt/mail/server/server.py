@@ -7,6 +7,7 @@ import contextlib
 import importlib.util
 import os
 import socket
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -47,7 +48,10 @@ class Server:
     token : str or None, default=None
         The token that HTTP clients must send.
     tell : bool, default=True
-        Whether spamd clients may teach the filter.
+        Whether clients of the Unix socket may teach the filter, unless its permissions admit all users.
+    allow_tell : bool, default=False
+        Whether clients without a token may teach the filter over TCP, with the spamd protocol or HTTP, and over a socket that
+        all users can write to. With a token, HTTP clients may in any case.
     remote_spamd : bool, default=False
         Whether the spamd protocol may listen on addresses other than loopback.
     limits : Limits or None, default=None
@@ -70,6 +74,7 @@ class Server:
         http_port: int | None = HTTP_PORT,
         token: str | None = None,
         tell: bool = True,
+        allow_tell: bool = False,
         remote_spamd: bool = False,
         limits: Limits | None = None,
         workers: int | None = None,
@@ -81,7 +86,7 @@ class Server:
         self._host, self._port, self._path, self._http_port = host, port, socket_path, http_port
         self._mode = socket_mode
         self._sockets: tuple[list[socket.socket], list[socket.socket]] | None = None  # for spamd and for HTTP
-        self._token, self._tell, self._remote = token, tell, remote_spamd
+        self._token, self._tell, self._allow_tell, self._remote = token, tell, allow_tell, remote_spamd
         self._limits = (limits or Limits()).checked()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopped = asyncio.Event()
@@ -94,8 +99,10 @@ class Server:
         if self._port is not None and not self._remote and not is_loopback(self._host):
             raise ServeError(
                 f"host {self._host!r} is reachable from other machines, and the spamd protocol has no passwords: any client "
-                "could teach the filter; use --remote-spamd to allow that, or --host 127.0.0.1"
+                "could use the filter; use --remote-spamd to allow that, or --host 127.0.0.1"
             )
+        if self._allow_tell and not self._tell:
+            raise ServeError("tell=False and allow_tell=True exclude each other: pass one of --no-tell and --allow-tell")
         if not 0 <= self._mode <= 0o777:
             raise ServeError(f"socket_mode must be from 0 to 0o777, got {self._mode:#o}")
         if self._token is not None:
@@ -137,7 +144,16 @@ class Server:
                 await asyncio.to_thread(engine.warm)
             await asyncio.to_thread(engine.check_learning)
             metrics, budget = Metrics(), Budget(self._limits.bytes_at_once)
-            spamd = Spamd(engine, self._limits, budget, metrics, self._journal, self._tell)
+            private = not self._mode & stat.S_IWOTH
+            spamd = Spamd(
+                engine,
+                self._limits,
+                budget,
+                metrics,
+                self._journal,
+                tell_tcp=self._allow_tell,
+                tell_socket=self._tell and (private or self._allow_tell),
+            )
             listeners = [await asyncio.start_server(spamd.connected, sock=each) for each in spamd_sockets]
             api, web, serving = None, None, None
             if http_sockets:
@@ -145,13 +161,23 @@ class Server:
                 from .http import Api
 
                 local = is_loopback(self._host)
-                api = Api(engine, self._limits, budget, metrics, token=self._token, local=local, journal=self._journal)
+                api = Api(
+                    engine,
+                    self._limits,
+                    budget,
+                    metrics,
+                    token=self._token,
+                    tell=self._allow_tell or self._token is not None,
+                    local=local,
+                    journal=self._journal,
+                )
                 web = Web(
                     api.application(),
                     idle_seconds=self._limits.idle_seconds,
                     stop_seconds=self._limits.stop_seconds,
                     header_bytes=self._limits.header_bytes,
-                    connections=self._limits.connections + EXTRA_CONNECTIONS,
+                    connections=self._limits.connections,
+                    extra_connections=EXTRA_CONNECTIONS,
                     counted=lambda change: metrics.connections.update(http=change),
                 )
                 serving = asyncio.create_task(web.serve(http_sockets))

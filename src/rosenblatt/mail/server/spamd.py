@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+import socket
+from collections import Counter
 from functools import partial
 from time import perf_counter
 
 from ...reporting.text import fixed, plural
+from ...serving.sockets import KEEPS_PLACE_S
 from ..identity import stamped
 from ..message.headers import LINE_END, STAMP, header_span, without_headers
 from ..store.connection import FoldedError
@@ -29,11 +32,21 @@ class Spamd:
     """All connections of the spamd protocol."""
 
     def __init__(
-        self, engine: Engine, limits: Limits, budget: Budget, metrics: Metrics, journal: Journal, tell: bool = True
+        self,
+        engine: Engine,
+        limits: Limits,
+        budget: Budget,
+        metrics: Metrics,
+        journal: Journal,
+        *,
+        tell_tcp: bool = True,
+        tell_socket: bool = True,
     ) -> None:
         self._engine, self._limits, self._budget, self._metrics = engine, limits, budget, metrics
-        self._journal, self._tell = journal, tell
+        self._journal, self._tell_tcp, self._tell_socket = journal, tell_tcp, tell_socket
         self._open: set[asyncio.Task[None]] = set()
+        # Connections whose request has not arrived completely, with the address of the client and the time, the oldest first.
+        self._receiving: dict[asyncio.Task[None], tuple[str, float]] = {}
         self._silent: set[asyncio.Task[None]] = set()  # connections without a request yet
         self._stopping = False
 
@@ -44,11 +57,14 @@ class Spamd:
     async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
+        if len(self._open) >= self._limits.connections:
+            self._displace_one()
         if len(self._open) >= self._limits.connections + EXTRA_CONNECTIONS:
             writer.transport.abort()
             return
         self._open.add(task)
         self._silent.add(task)
+        self._receiving[task] = _address(writer), perf_counter()
         self._metrics.connections["spamd"] += 1
         try:
             await _Session(self, reader, writer, task).run()
@@ -61,7 +77,30 @@ class Spamd:
         finally:
             self._metrics.connections["spamd"] -= 1
             self._silent.discard(task)
+            self._receiving.pop(task, None)
             self._open.discard(task)
+
+    def _displace_one(self) -> None:
+        """Abort the oldest connection that has been sending for long, if any, of the client that has the most of them."""
+        late = perf_counter() - KEEPS_PLACE_S
+        slow = {task: address for task, (address, began) in self._receiving.items() if began < late}
+        if slow:
+            (most, _), *_ = Counter(slow.values()).most_common(1)
+            task = next(task for task, address in slow.items() if address == most)
+            del self._receiving[task]
+            self._open.discard(task)
+            task.cancel()
+
+    def refusal_of_tell(self, writer: asyncio.StreamWriter) -> str | None:
+        """Why a client may not teach the filter; None if it may."""
+        if _is_unix(writer):
+            return None if self._tell_socket else "this server does not learn from clients of its socket"
+        hint = "use its Unix socket (spamc -U), or start it with --allow-tell"
+        return None if self._tell_tcp else f"this server does not learn from clients over TCP: {hint}"
+
+    def received(self, task: asyncio.Task[None]) -> None:
+        """Note that the request of a connection has arrived completely."""
+        self._receiving.pop(task, None)
 
     async def stop(self, seconds: float) -> None:
         """Close connections without a request, and finish the others; after `seconds` they are aborted."""
@@ -74,6 +113,14 @@ class Spamd:
             task.cancel()
         if self._open:
             await asyncio.wait(tuple(self._open))
+
+
+def _is_unix(writer: asyncio.StreamWriter) -> bool:
+    return bool(writer.get_extra_info("socket").family == socket.AF_UNIX)
+
+
+def _address(writer: asyncio.StreamWriter) -> str:
+    return "socket" if _is_unix(writer) else str(writer.get_extra_info("peername", [""])[0])
 
 
 class _Session:
@@ -117,23 +164,16 @@ class _Session:
             )
         try:
             async with asyncio.timeout(self._limits.read_seconds):
-                line = await self._inbox.line()
-                spamd._silent.discard(self._task)
-                if line is None and self._inbox.empty:  # a client that only checks whether the port is open
-                    self._kind = "silent"
-                    return b""
-                if line is None:
-                    raise RequestError("EX_PROTOCOL", "the request ends within its first line")
-                self._start = perf_counter()
-                self._kind = protocol.command_of(line)
-                if self._kind in ("PING", "SKIP"):  # before version 1.5 no empty line follows them
-                    return protocol.PONG if self._kind == "PING" else b""
-                head = protocol.head_of(self._kind, await self._inbox.headers())
-                if head.tell and not spamd._tell:
-                    raise RequestError("EX_UNAVAILABLE", "this server does not learn from its clients")
+                async with asyncio.timeout(self._limits.idle_seconds):
+                    head = await self._head()
+                if not isinstance(head, Head):
+                    return head
+                if head.tell and (refusal := spamd.refusal_of_tell(self._writer)):
+                    raise RequestError("EX_UNAVAILABLE", refusal)
                 mail = await self._inbox.mail(head, share)
         except TimeoutError:
             raise RequestError("EX_TIMEOUT", "the request arrived too slowly") from None
+        spamd.received(self._task)
         self._size = len(mail)
         self._rest = asyncio.create_task(self._inbox.rest(self._limits.message_bytes))
         try:
@@ -149,6 +189,21 @@ class _Session:
                 "EX_DATAERR", "the mail has more bytes than Content-length declares, or a second request follows"
             )
         return sent
+
+    async def _head(self) -> Head | bytes:
+        """The first line and the headers of the request, or the answer to a request that is only a line."""
+        line = await self._inbox.line()
+        self._spamd._silent.discard(self._task)
+        if line is None and self._inbox.empty:  # a client that only checks whether the port is open
+            self._kind = "silent"
+            return b""
+        if line is None:
+            raise RequestError("EX_PROTOCOL", "the request ends within its first line")
+        self._start = perf_counter()
+        self._kind = protocol.command_of(line)
+        if self._kind in ("PING", "SKIP"):  # before version 1.5 no empty line follows them
+            return protocol.PONG if self._kind == "PING" else b""
+        return protocol.head_of(self._kind, await self._inbox.headers())
 
     async def _handle(self, head: Head, mail: bytes) -> bytes:
         engine, command = self._spamd._engine, head.command
