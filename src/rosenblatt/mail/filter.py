@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 
 from .identity import digest
@@ -16,6 +17,7 @@ from .message.parse import parse
 from .store.changes import Learned, Relearned, Unlearned, finish, learn_mails, relearn_packed, unlearn_digests
 from .store.connection import FilterError, FoldedError
 from .store.filter_state import Settings
+from .store.permissions import repair_home
 from .store.store import Store
 from .view import FilterView
 
@@ -74,8 +76,16 @@ class Filter(FilterView):
         Raises
         ------
         FilterError
-            If there is no filter, or it cannot be used.
+            If there is no filter, or it cannot be used, or users other than its owner and group can write to it.
+
+        Warns
+        -----
+        UserWarning
+            If all users could write to the directory, and that permission was taken away.
         """
+        repaired = repair_home(home)
+        if repaired is not None:
+            warnings.warn(repaired, stacklevel=2)
         return cls(Store(home, create, dict(settings or {})))
 
     def close(self) -> None:

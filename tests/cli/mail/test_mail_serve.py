@@ -66,6 +66,7 @@ def test_elsewhere_than_on_loopback_it_wants_leave(tmp_path):
     assert "no passwords" in found.err
     short = tmp_path / "token"
     short.write_text("abc")
+    short.chmod(0o600)
     found = rosenblatt("mail", "serve", "--home", tmp_path / "home", "--token-file", short)
     assert (found.code, len(found.err.splitlines())) == (2, 1)
 

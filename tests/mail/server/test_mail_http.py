@@ -151,6 +151,7 @@ def test_without_the_token_only_health_is_reported() -> None:
 def test_a_token_comes_from_a_file_or_the_environment(tmp_path: Path) -> None:
     path = tmp_path / "token"
     path.write_text(f"{TOKEN}\n")
+    path.chmod(0o600)
     assert token_from(path) == TOKEN == token_from(None, {"ROSENBLATT_MAIL_TOKEN": TOKEN})
     assert token_from(None, {}) is None
     for text in ("", "short", "with a blank in the middle", "é" * 20):

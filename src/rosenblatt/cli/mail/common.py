@@ -41,9 +41,13 @@ home = click.option(
 
 
 def opened(home: str, create: bool = False, **settings: Any) -> Filter:
-    """Open the filter in `home`."""
+    """Open the filter in `home`; print what was repaired of its permissions."""
     from ...mail.filter import Filter
+    from ...mail.store.permissions import repair_home
 
+    repaired = repair_home(home)
+    if repaired is not None:
+        note(repaired)
     return Filter.open(home, create=create, settings=settings or None)
 
 

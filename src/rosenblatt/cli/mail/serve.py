@@ -97,7 +97,7 @@ def run(home: str, given: dict[str, Any]) -> None:
         socket_path=given["socket_path"],
         socket_mode=given["socket_mode"],
         http_port=None if given["no_http"] else given["http_port"],
-        token=token_from(given["token_file"]),
+        token=token_from(given["token_file"], warn=note),
         tell=not given["no_tell"],
         allow_tell=given["allow_tell"],
         remote_spamd=given["remote_spamd"],

@@ -6,16 +6,18 @@ The token comes from a file or the environment, never from the command line, whi
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from pathlib import Path
+import warnings
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from ...serving.sockets import ServeError
 from ...validation import ParameterError, check_integer, check_number
+from ..store.permissions import repair_secret
 
 EXTRA_CONNECTIONS = 64  # connections over the limit that get an error; further ones are closed
 TOKEN_VARIABLE = "ROSENBLATT_MAIL_TOKEN"
 MIN_TOKEN_LENGTH = 16
+MAX_TOKEN_BYTES = 10_000
 
 
 class Limits(NamedTuple):
@@ -94,13 +96,27 @@ def checked_token(token: str, where: str = "the token") -> str:
     return token
 
 
-def token_from(path: str | os.PathLike[str] | None = None, environment: Mapping[str, str] = os.environ) -> str | None:
-    """The token in a file, or in the environment variable ROSENBLATT_MAIL_TOKEN; None if there is neither."""
+def token_from(
+    path: str | os.PathLike[str] | None = None,
+    environment: Mapping[str, str] = os.environ,
+    warn: Callable[[str], object] = warnings.warn,
+) -> str | None:
+    """The token in a file, or in the environment variable ROSENBLATT_MAIL_TOKEN; None if there is neither.
+
+    A file that other users can read or write is repaired, and `warn` is called with a sentence about it; one of another user
+    is refused.
+    """
     if path is None:
         token = environment.get(TOKEN_VARIABLE)
         return None if token is None else checked_token(token.strip(), f"the token in {TOKEN_VARIABLE}")
     try:
-        text = Path(path).read_bytes()[:10_000].decode("ascii", "replace")
+        with open(path, "rb") as file:
+            text = file.read(MAX_TOKEN_BYTES).decode("ascii", "replace")
+            repaired = repair_secret(path, os.fstat(file.fileno()))
+    except PermissionError as error:
+        raise ServeError(f"cannot use the token in {os.fspath(path)}: {error.strerror or error}") from None
     except OSError as error:
         raise ServeError(f"cannot read the token in {os.fspath(path)}: {(error.strerror or str(error)).lower()}") from None
+    if repaired is not None:
+        warn(f"{repaired}; others may have read the token: replace it")
     return checked_token(text.strip(), f"the token in {os.fspath(path)}")
