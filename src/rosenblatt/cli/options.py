@@ -22,12 +22,29 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Loaded = TypeVar("Loaded")
+SIZE_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 WORDS = {"none": None}  # values of words; all others stand for themselves
 
 
 def _split_columns(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
     """Accept an option that is repeated, or whose values are separated by commas."""
     return tuple(name.strip() for each in value for name in each.split(",") if name.strip())
+
+
+class Size(click.ParamType):  # type: ignore[type-arg]
+    """A number of bytes, such as 500M or 8G."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        digits, unit = value[:-1], value[-1:].upper()
+        if unit not in SIZE_UNITS:
+            digits, unit = value, ""
+        if not (digits.isdecimal() and digits.isascii() and int(digits[:20])):
+            self.fail(f"{value!r} is not a size such as 500M or 8G", param, ctx)
+        return int(digits[:20]) * SIZE_UNITS[unit]
 
 
 _ABOUT_DATA = (
@@ -51,6 +68,10 @@ _ABOUT_DATA = (
         help="Missing cells: refuse the file, or use the column mean (categorical columns: no value).",
     ),
     click.option("--zero-based", is_flag=True, help="svmlight: column numbers start at 0."),
+    click.option(
+        "--max-memory", type=Size(), metavar="SIZE",
+        help="Memory that DATA may take, such as 8G.  [default: 80 % of what is free; 200 times the size of a compressed file]",
+    ),
 )  # fmt: skip
 
 
@@ -63,7 +84,7 @@ def about_data(command: Command) -> Command:
 
 def options_of(given: dict[str, Any], **more: Any) -> Options:
     """Remove the options of `about_data` from a command's arguments and return them as `Options`."""
-    names = ("format", "label", "header", "ignore", "text", "categorical", "missing", "zero_based")
+    names = ("format", "label", "header", "ignore", "text", "categorical", "missing", "zero_based", "max_memory")
     return Options(**{name: given.pop(name) for name in names}, **more)
 
 

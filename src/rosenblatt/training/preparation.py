@@ -96,6 +96,11 @@ def check_weight_count(data: Data, n_classes: int) -> None:
         raise DataError(data.source, f"{size}; the limit is {count(MAX_WEIGHTS)}: is the largest column number a mistake?")
 
 
+def _check_width(data: Data) -> Data:
+    check_weight_count(data, 2)
+    return data
+
+
 def check_classes(data: Data, classes: Array) -> None:
     """Refuse labels of one class only, and labels that are quantities."""
     if len(classes) < 2:
@@ -116,7 +121,7 @@ def _is_number(label: str) -> bool:
 
 def learn_recipe(request: Request, chunks: Iterable[Data]) -> Recipe:
     """Fit the recipe of the request on chunks of the training rows."""
-    remaining = iter(chunks)
+    remaining = map(_check_width, chunks)
     head = next(remaining)
     return Recipe.learn(
         itertools.chain([head], remaining), degree=request.degree, scale=request.scale, text=head.text,

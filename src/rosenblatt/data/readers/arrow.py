@@ -16,6 +16,7 @@ from ...array_types import Array
 from ..table import MIN_LOST_DIGITS, Data, DataError, Table, integer_losses
 from . import Options
 from .layout import TYPED_SAMPLE_ROWS, TypedLayout, join_chunks, lay_out_typed, missing_cell
+from .limits import MemoryLimit, limited, read_bytes
 from .sources import Source
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ FAULTS = (OSError, ValueError, KeyError, IndexError, TypeError, OverflowError, N
 
 def read_arrow(source: Source, options: Options, kind: str) -> Data:
     """Read all rows of a Parquet or Arrow file."""
-    return join_chunks(list(arrow_chunks(source, options, WHOLE_FILE_BYTES, kind)))
+    return join_chunks(limited(arrow_chunks(source, options, WHOLE_FILE_BYTES, kind), MemoryLimit(source.name, options)))
 
 
 def arrow_chunks(source: Source, options: Options, size: int, kind: str) -> Iterator[Data]:
@@ -39,7 +40,9 @@ def arrow_chunks(source: Source, options: Options, size: int, kind: str) -> Iter
     except ImportError:
         raise DataError(source.name, f"{kind} files need pyarrow: pip install 'rosenblatt[data]'") from None
     try:
-        file = _Parquet(source) if kind == "parquet" else _Arrow(source)
+        limit = MemoryLimit(source.name, options)
+        source.limit_expansion(limit)  # a compressed file is held in memory
+        file = _Parquet(source, limit) if kind == "parquet" else _Arrow(source, limit)
         names = list(file.schema.names)
         first = file.head()
         layout = lay_out_typed(source.name, names, options, lambda c: _sample(first.column(c)))
@@ -63,10 +66,10 @@ def arrow_chunks(source: Source, options: Options, size: int, kind: str) -> Iter
 class _Parquet:
     """The batches of a Parquet file."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, limit: MemoryLimit) -> None:
         import pyarrow.parquet as pq
 
-        self._file = pq.ParquetFile(_seekable(source))
+        self._file = pq.ParquetFile(_seekable(source, limit))
         self.schema = self._file.schema_arrow
 
     def head(self) -> Any:
@@ -80,10 +83,10 @@ class _Parquet:
 class _Arrow:
     """The batches of an Arrow file or stream. They are validated, because the format has no checksums."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, limit: MemoryLimit) -> None:
         import pyarrow as pa
 
-        self._raw = _seekable(source)
+        self._raw = _seekable(source, limit)
         self._file = self._raw.read(6) == b"ARROW1"
         self.schema = self._open().schema
         self._tables = pa.Table
@@ -115,13 +118,13 @@ class _Arrow:
             yield batch
 
 
-def _seekable(source: Source) -> Any:
+def _seekable(source: Source, limit: MemoryLimit) -> Any:
     """A random-access file for pyarrow: mapped from disk, or held in memory."""
     import pyarrow as pa
 
     if source.compression is None and str(source.path) != "-":
         return pa.memory_map(str(source.path))
-    return pa.BufferReader(source.read())
+    return pa.BufferReader(read_bytes(source, limit))
 
 
 def _data(source: str, batch: pyarrow.RecordBatch, names: list[str], layout: TypedLayout, options: Options, done: int) -> Data:

@@ -12,10 +12,12 @@ from ..table import DataError, Table, loss_of
 from . import Options
 from .cells import MISSING, NON_FINITE, SHORT_NUMBER, parse_number, quote_token
 from .layout import MISSING_ADVICE, MISSING_OPTION, Kind, Layout
+from .limits import BYTES_PER_TEXT, MemoryLimit
 from .window import Window, expected_growth, grow_array, grown_size
 
 MAX_DEFERRED_CELLS = 1 << 12  # numeric cells per kernel call that are left to Python
-MAX_DISTINCT_CELLS = 1 << 10  # distinct cells of a text column up to which a kernel call encodes them
+# Distinct cells of a text column up to which a kernel call encodes them: fewer if there are many columns.
+MIN_DISTINCT_CELLS, MAX_DISTINCT_CELLS = 4, 1 << 10
 CELLS_PER_CALL = 1 << 18  # cells that a kernel call writes: they fit into the cache of a core
 
 
@@ -46,11 +48,11 @@ def _objects(words: list[str | None]) -> Array:
 class Columns:
     """Collects the cells of the columns that a layout uses.
 
-    whole : whether the whole file is read; arrays are then allocated for all of its rows.
+    limit : the memory that all rows may take, if the whole file is read; arrays are then allocated for all of them.
     """
 
-    def __init__(self, window: Window, layout: Layout, options: Options, whole: bool) -> None:
-        self.window, self.layout, self.options, self.whole = window, layout, options, whole
+    def __init__(self, window: Window, layout: Layout, options: Options, limit: MemoryLimit | None) -> None:
+        self.window, self.layout, self.options, self.limit = window, layout, options, limit
         numeric = {c for c, kind in enumerate(layout.kinds) if kind == Kind.NUMBER}
         self.numbers = [] if options.as_written else sorted(numeric)
         self.numerals = tuple(layout.names[c] for c in sorted(numeric)) if options.as_written else ()
@@ -63,7 +65,7 @@ class Columns:
         self._clear()
 
     def _clear(self) -> None:
-        self.rows = 0
+        self.rows = self._text_bytes = 0
         self._values: dict[int, Any] = {c: np.empty(0) for c in self.numbers}
         self._words: dict[int, list[Any]] = {c: [] for c in self.texts}
 
@@ -96,14 +98,17 @@ class Columns:
         for place, c in enumerate(self.texts):
             plan[c] = 1, place, c in self._recurring
         n = len(self.texts)
+        distinct = MAX_DISTINCT_CELLS
+        while distinct > MIN_DISTINCT_CELLS and n * distinct > CELLS_PER_CALL * 8:
+            distinct //= 2
         return Scratch(
             plan=plan,
             numbers=np.empty((len(self.numbers), n_rows)),
             deferred=np.empty((MAX_DEFERRED_CELLS, 4), np.int64),
             spans=np.empty((n, n_rows, 2), np.int64),
             codes=np.empty((n, n_rows), np.int64),
-            slots=np.empty((n, 2 * MAX_DISTINCT_CELLS), np.int32),
-            firsts=np.empty((n, MAX_DISTINCT_CELLS, 2), np.int64),
+            slots=np.empty((n, 2 * distinct), np.int32),
+            firsts=np.empty((n, distinct, 2), np.int64),
             counts=np.empty(n, np.int64),
             done=np.zeros(2, np.int64),
         )
@@ -116,7 +121,7 @@ class Columns:
             for c, row, start, stop in scratch.deferred[: scratch.done[1]].tolist():
                 scratch.numbers[self._places[c], row] = self._number(bytes(self.window.buffer[start:stop]), c, start)
             for place, c in enumerate(self.texts):
-                if c in self._recurring and scratch.counts[place] <= MAX_DISTINCT_CELLS:
+                if c in self._recurring and scratch.counts[place] <= scratch.firsts.shape[1]:
                     distinct = self._decoded(c, scratch.firsts[place, : scratch.counts[place]])
                     words.append(distinct[scratch.codes[place, :n]])
                 else:
@@ -140,11 +145,14 @@ class Columns:
             for start, stop in zip((spans[:, 0] - origin).tolist(), spans[:, 1].tolist(), strict=True):
                 cell = text[start : stop - origin] if stop >= 0 else text[start : -stop - origin].replace(b'""', b'"')
                 words.append(self._word(cell, c, start + origin))
+            self._text_bytes += len(text) // max(1, len(self.layout.kinds)) + BYTES_PER_TEXT * len(words)
         return _objects(words)
 
     def _reserve(self, rows: int) -> None:
         """Allocate arrays for `rows` rows or, if the whole file is read, for the number of rows it is expected to have."""
-        growth = expected_growth(self.window.source) if self.whole else 1.0
+        growth = expected_growth(self.window.source) if self.limit is not None else 1.0
+        if self.limit is not None:
+            self.limit.check(8 * rows * (len(self.numbers) + len(self.texts)) + self._text_bytes)
         for c, values in self._values.items():
             if rows > len(values):
                 self._values[c] = grow_array(values, grown_size(rows, len(values), growth))

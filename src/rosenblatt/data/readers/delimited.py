@@ -18,6 +18,7 @@ from . import Options
 from .cells import MisquotedError, UnclosedError, records, sniff, split_record
 from .columns import Columns
 from .layout import Layout, lay_out
+from .limits import MemoryLimit
 from .sources import Source, extension_of
 from .window import BLOCK_BYTES, LineNumbers, Window
 
@@ -29,7 +30,8 @@ COMMENT = ord("|")  # files of C4.5, such as UCI's adult.test, may start with a 
 
 def read_delimited(source: Source, options: Options | None = None) -> Data:
     """All rows of a file."""
-    reader = _Reader(source, options or Options(), BLOCK_BYTES, whole=True)
+    options = options or Options()
+    reader = _Reader(source, options, BLOCK_BYTES, MemoryLimit(source.name, options))
     while reader.read_block():
         pass
     return reader.take()
@@ -37,7 +39,7 @@ def read_delimited(source: Source, options: Options | None = None) -> Data:
 
 def delimited_chunks(source: Source, options: Options | None = None, size: int = BLOCK_BYTES) -> Iterator[Data]:
     """Rows of about `size` bytes of the file at a time."""
-    reader = _Reader(source, options or Options(), size, whole=False)
+    reader = _Reader(source, options or Options(), size)
     while reader.read_block():
         if reader.columns.rows:
             yield reader.take()
@@ -46,7 +48,7 @@ def delimited_chunks(source: Source, options: Options | None = None, size: int =
 class _Reader:
     """Parses a file block by block into `Columns`."""
 
-    def __init__(self, source: Source, options: Options, size: int, whole: bool) -> None:
+    def __init__(self, source: Source, options: Options, size: int, limit: MemoryLimit | None = None) -> None:
         self.source, self.options, self.size = source, options, size
         self.window = Window(source, max(size, FIRST_BYTES))
         self.text_bytes = self.rows_taken = 0
@@ -54,7 +56,7 @@ class _Reader:
         if not self.window.fill():
             raise DataError(source.name, "the file has no rows")
         self.delimiter, self.layout = self._lay_out()
-        self.columns = Columns(self.window, self.layout, options, whole)
+        self.columns = Columns(self.window, self.layout, options, limit)
 
     def _lay_out(self) -> tuple[bytes, Layout]:
         """The delimiter and the layout, by the first rows; a header is consumed."""
@@ -71,20 +73,17 @@ class _Reader:
                 for record in records(text, delimiter):
                     found.append(record)
                     seen = len(found) * len(record[1])
-                    if seen > (FIRST_CELLS if len(found) > FIRST_ROWS else 10 * FIRST_CELLS):
+                    if len(found) > 1 and seen > (FIRST_CELLS if len(found) > FIRST_ROWS else 10 * FIRST_CELLS):
                         break
             except UnclosedError as unclosed:
-                if len(found) < 2:  # the first record, or the one after a header, is longer
-                    first_bytes *= 2
-                    while window.stop < first_bytes and window.fill(more=True):
-                        pass
-                    if len(text) < window.stop:
-                        continue
+                if len(found) < 2 and not self._lengthen(text):
                     raise self._unclosed(unclosed.at) from None
             except MisquotedError as wrong:
                 if len(found) < 2:
                     raise self._misquoted(wrong.at) from None
-            break
+            if len(found) > 1 or not self._lengthen(text):
+                break
+            first_bytes = max(2 * first_bytes, 2 * len(text))  # the first record, or the one after a header, is longer
         if not found:
             raise DataError(self.source.name, "the file has no rows")
         width = len(found[0][1])
@@ -95,6 +94,12 @@ class _Reader:
         if layout.header:
             window.consume(found[0][2])
         return delimiter, layout
+
+    def _lengthen(self, text: bytes) -> bool:
+        """Read more, about as much as `text`, which the window starts with; False at the end of the file."""
+        while self.window.stop < 2 * max(FIRST_BYTES, len(text)) and self.window.fill(more=True):
+            pass
+        return len(text) < self.window.stop
 
     def read_block(self) -> bool:
         """Parse the next block of about `size` bytes; False at the end of the file."""

@@ -19,6 +19,7 @@ from ...reporting.text import count, short
 from ..table import Data, DataError, Table
 from . import EXAMPLE_PREFIX, Options
 from .layout import find_column
+from .limits import MemoryLimit
 
 BUNDLED = ("iris", "wine", "breast-cancer", "digits")
 # Parameter: default, minimum, maximum.
@@ -44,6 +45,7 @@ def example(name: str, options: Options | None = None) -> Data:
     8
     """
     kind, values = parse_example(name)
+    MemoryLimit(name, options or Options()).check(32 * int(values.get("rows", 0) * values.get("columns", 2)))  # with copies
     data = _bundled(name, kind) if kind in BUNDLED else _generated(name, kind, values)
     table = cast(Table, data.features)
     ignored = {find_column(name, table.names, key, "to ignore") for key in (options or Options()).ignore}

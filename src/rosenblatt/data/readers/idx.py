@@ -16,6 +16,7 @@ from ...array_types import FloatArray
 from ...reporting.text import count, plural
 from ..table import Data, DataError
 from . import Options
+from .limits import MemoryLimit, limited
 from .sources import COMPRESSED, Source
 
 TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
@@ -26,7 +27,7 @@ READ_BYTES = 1 << 22  # bytes read at a time
 
 def read_idx(source: Source, options: Options) -> Data:
     """All rows of a file."""
-    parts = list(idx_chunks(source, options, 1 << 24))
+    parts = limited(idx_chunks(source, options, 1 << 24), MemoryLimit(source.name, options))
     features = parts[0].features if len(parts) == 1 else np.concatenate([part.features for part in parts])
     labels = None if parts[0].labels is None else np.concatenate([part.labels for part in parts])
     return Data(source.name, features, labels, None, parts[0].note)

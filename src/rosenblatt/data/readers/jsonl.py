@@ -18,6 +18,7 @@ from ...reporting.text import count, quoted_list
 from ..table import Data, DataError, Loss, Table, loss_of
 from . import Options
 from .layout import TYPED_SAMPLE_ROWS, TypedLayout, join_chunks, lay_out_typed, missing_cell
+from .limits import MemoryLimit, limited
 from .sources import Source
 from .window import blocks
 
@@ -44,7 +45,7 @@ NUMBER_TYPES, STRING_TYPES = {float, Numeral, bool, type(None)}, {str, type(None
 
 def read_jsonl(source: Source, options: Options) -> Data:
     """Read all rows of a file."""
-    return join_chunks(list(jsonl_chunks(source, options, BLOCK_BYTES)))
+    return join_chunks(limited(jsonl_chunks(source, options, BLOCK_BYTES), MemoryLimit(source.name, options)))
 
 
 def jsonl_chunks(source: Source, options: Options, size: int) -> Iterator[Data]:

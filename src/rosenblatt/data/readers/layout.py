@@ -218,9 +218,8 @@ def lay_out(source: str, rows: Cells, options: Options) -> Layout:
     if options.header is None:
         notes.append("header found" if header else "no header found")
     counts = below if header else [_add_cell(*below[c], rows[0][c]) for c in range(len(names))]
-    kinds = tuple(
-        _kind(c, names[c], {label, *features}, label, free, categorical, counts[c], options) for c in range(len(names))
-    )
+    used = {label, *features}
+    kinds = tuple(_kind(c, names[c], used, label, free, categorical, counts[c], options) for c in range(len(names)))
     declared = (tuple(names[c] for c in sorted(columns)) for columns in (free, categorical))
     return Layout(header, names, kinds, tuple(features), label, "; ".join(notes) or None, *declared)
 

@@ -20,17 +20,16 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from ...array_types import Array, FloatArray
-from ...reporting.text import byte_size, comma_list, count, plural
+from ...reporting.text import comma_list, count, plural
 from ..csr import CSRMatrix, row_pointers
 from ..table import Data, DataError, integer_losses
 from . import Options
+from .limits import MemoryLimit, read_bytes
 from .sources import Source
 
-MAX_BYTES = 1 << 34  # size of all arrays together
 MAX_MEMBERS = 64
 MAX_COLUMNS = (1 << 31) - 1
 MAX_HEADER_BYTES = 10_000
-READ_BYTES = 1 << 22  # bytes read at a time
 MAX_NAMES_LISTED = 10
 # Exceptions that zipfile and NumPy raise for damaged archives.
 FAULTS = (
@@ -41,7 +40,7 @@ FAULTS = (
 
 def read_npz(source: Source, options: Options) -> Data:
     """All rows of an archive."""
-    arrays = _arrays(source)
+    arrays = _arrays(source, MemoryLimit(source.name, options))
     labels = _labels(source.name, arrays.pop("y", None))
     losses = integer_losses(arrays["X"]) if "X" in arrays and arrays["X"].ndim == 2 else {}
     features = _features(source.name, arrays)
@@ -56,7 +55,7 @@ def read_npz(source: Source, options: Options) -> Data:
 def npz_chunks(source: Source, options: Options, size: int) -> Iterator[Data]:
     """Consecutive rows, about `size` bytes at a time. A dense X in C order is streamed; everything else is held in memory."""
     if _on_disk(source):
-        with _archive(source) as archive:
+        with _archive(source, MemoryLimit(source.name, options)) as archive:
             stream = _Stream.of(archive)
             if stream is not None:
                 yield from stream.chunks(source.name, archive, options, size)
@@ -72,12 +71,13 @@ def npz_chunks(source: Source, options: Options, size: int) -> Iterator[Data]:
         yield Data(data.source, rows, labels, first_row=start, losses=data.losses)
 
 
-def _arrays(source: Source) -> dict[str, Array]:
+def _arrays(source: Source, limit: MemoryLimit) -> dict[str, Array]:
     """The arrays by name, without the prefix X_."""
-    with _archive(source) as archive:
+    with _archive(source, limit) as archive:
         members = archive.infolist()
-        if sum(member.file_size for member in members) > MAX_BYTES:
-            raise DataError(source.name, f"the arrays would take more than {byte_size(MAX_BYTES)}")
+        size = sum(member.file_size for member in members)
+        limit.check(2 * size)  # as stored and as floats
+        limit.check_expansion(size, sum(member.compress_size for member in members))
         arrays = {}
         for member in members:
             name = member.filename.removesuffix(".npy").removeprefix("X_")
@@ -92,11 +92,12 @@ def _on_disk(source: Source) -> bool:
 
 
 @contextlib.contextmanager
-def _archive(source: Source) -> Iterator[zipfile.ZipFile]:
+def _archive(source: Source, limit: MemoryLimit) -> Iterator[zipfile.ZipFile]:
     """The opened archive; damage raises DataError."""
     try:
+        source.limit_expansion(limit)
         with (
-            Path(source.path).open("rb") if _on_disk(source) else io.BytesIO(_bounded(source)) as raw,
+            Path(source.path).open("rb") if _on_disk(source) else io.BytesIO(read_bytes(source, limit)) as raw,
             zipfile.ZipFile(raw) as archive,
         ):
             if len(archive.namelist()) > MAX_MEMBERS:
@@ -147,20 +148,6 @@ class _Stream(NamedTuple):
                 yield Data(source, X, part, first_row=start, losses=integer_losses(stored))
             if raw.read(1):
                 raise ValueError("X.npy has more values than its header announces")
-
-
-def _bounded(source: Source) -> bytes:
-    raw = b"".join(_pieces(source))
-    if len(raw) > MAX_BYTES:
-        raise DataError(source.name, f"the archive takes more than {byte_size(MAX_BYTES)}")
-    return raw
-
-
-def _pieces(source: Source) -> Iterator[bytes]:
-    taken = 0
-    while taken <= MAX_BYTES and (piece := source.read(READ_BYTES)):
-        taken += len(piece)
-        yield piece
 
 
 def _header(raw: IO[bytes], member: zipfile.ZipInfo) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:

@@ -24,6 +24,7 @@ from typing import Any, cast
 
 from ..table import Data, DataError, Table
 from . import FORMATS, Options, is_example
+from .limits import MemoryLimit
 from .sources import COMPRESSED, Source, extension_of
 from .window import WIDE_BOMS
 
@@ -31,6 +32,7 @@ EXTENSIONS = {extension: kind for kind, extensions in FORMATS.items() for extens
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "npz"}
 SNIFFED_BYTES = 1 << 16
 CHUNK_BYTES = 8 << 20
+STREAM_ADVICE = "train with --stream, which needs little"
 IDX_NAME = re.compile(r"-idx\d-\w+$")
 
 Reader = Callable[[Source, Options], Data]
@@ -64,8 +66,12 @@ def read(path: str | Path | Source, options: Options | None = None) -> Data:
 
         return example(str(path), options)
     with open_source(path) as source:
+        source.limit_expansion(MemoryLimit(source.name, options))
         reader, _ = _readers(format_of(source, options))
-        return reader(source, options)
+        try:
+            return reader(source, options)
+        except MemoryError:
+            raise DataError(source.name, "the rows do not fit into memory", advice=STREAM_ADVICE) from None
 
 
 def chunks(path: str | Path | Source, options: Options | None = None, size: int = CHUNK_BYTES) -> Iterator[Data]:

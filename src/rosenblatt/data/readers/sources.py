@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import zstandard
     from _typeshed import WriteableBuffer
 
+    from .limits import MemoryLimit
+
 COMPRESSED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstandard"}
 MAGIC = {"gzip": b"\x1f\x8b\x08", "bzip2": b"BZh", "xz": b"\xfd7zXZ\0", "zstandard": b"\x28\xb5\x2f\xfd"}
 BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")  # follow b"BZh9": a block, or the end of an empty file
@@ -63,6 +65,8 @@ class Source(io.RawIOBase):
         self._raw = _Raw(path, self.name, stream)
         self.size = self._raw.size  # bytes on disk; None: unknown
         self._ahead = memoryview(b"")
+        self._expanded = 0
+        self._limit: MemoryLimit | None = None
         try:
             head = self._raw.peek(MAGIC_BYTES)
             self.compression = _compression(head, Path(path).suffix.lower(), self.name)
@@ -80,6 +84,10 @@ class Source(io.RawIOBase):
     def position(self) -> int:
         """The number of bytes read from disk."""
         return self._raw.position
+
+    def limit_expansion(self, limit: MemoryLimit) -> None:
+        """Raise DataError from now on where the file decompresses to more than the limit allows."""
+        self._limit = limit
 
     def peek(self, n: int) -> bytes:
         """The next n bytes, fewer at the end of the file, without consuming them."""
@@ -107,7 +115,13 @@ class Source(io.RawIOBase):
 
     def _fill(self, target: memoryview) -> int:
         try:
-            return int(self._stream.readinto(target if self.compression is None else target[:MAX_DECOMPRESSED_BYTES]) or 0)
+            if self.compression is None:
+                return int(self._stream.readinto(target) or 0)
+            n = int(self._stream.readinto(target[:MAX_DECOMPRESSED_BYTES]) or 0)
+            self._expanded += n
+            if self._limit is not None:
+                self._limit.check_expansion(self._expanded, max(self.size or 0, self.position))
+            return n
         except DataError:
             raise
         except EOFError:

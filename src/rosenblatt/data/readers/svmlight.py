@@ -19,6 +19,7 @@ from ..csr import CSRMatrix
 from ..table import Data, DataError, Loss, loss_of
 from . import Options
 from .cells import NON_FINITE, parse_number, quote_token
+from .limits import MemoryLimit
 from .sources import Source
 from .window import BLOCK_BYTES, LineNumbers, Window, expected_growth, grow_array, grown_size
 
@@ -100,7 +101,8 @@ def looks_like_svmlight(head: bytes) -> bool:
 
 def read_svmlight(source: Source, options: Options | None = None) -> Data:
     """All rows of a file, as a `CSRMatrix`."""
-    reader = _Reader(source, options or Options(), BLOCK_BYTES, whole=True)
+    options = options or Options()
+    reader = _Reader(source, options, BLOCK_BYTES, MemoryLimit(source.name, options))
     while reader.read_block():
         pass
     return reader.take()
@@ -108,7 +110,7 @@ def read_svmlight(source: Source, options: Options | None = None) -> Data:
 
 def svmlight_chunks(source: Source, options: Options | None = None, size: int = BLOCK_BYTES) -> Iterator[Data]:
     """Rows of about `size` bytes of the file at a time; the width is given by the largest index so far."""
-    reader = _Reader(source, options or Options(), size, whole=False)
+    reader = _Reader(source, options or Options(), size)
     while reader.read_block():
         if reader.rows:
             yield reader.take()
@@ -119,8 +121,8 @@ def svmlight_chunks(source: Source, options: Options | None = None, size: int = 
 class _Reader:
     """Parses a file block by block into growing arrays."""
 
-    def __init__(self, source: Source, options: Options, size: int, whole: bool) -> None:
-        self.source, self.window, self.whole = source, Window(source, size), whole
+    def __init__(self, source: Source, options: Options, size: int, limit: MemoryLimit | None = None) -> None:
+        self.source, self.window, self.limit = source, Window(source, size), limit
         self.base = 0 if options.zero_based else 1
         self.columns = options.columns
         self.largest = MAX_INDEX if options.columns is None else min(MAX_INDEX, options.columns - 1 + self.base)
@@ -191,7 +193,7 @@ class _Reader:
         at, stop, line = 0, self.window.stop, self.window.line
         buffer = self.window.buffer
         rows, nonzeros = self.rows + self.window.count(b"\n", stop), self.nonzeros + self.window.count(b":", stop)
-        self._reserve(rows, nonzeros, expected_growth(self.source) if self.whole else 1.0)
+        self._reserve(rows, nonzeros, expected_growth(self.source) if self.limit is not None else 1.0)
         long = np.empty((MAX_DEFERRED_NUMBERS, 3), np.int64)
         while at < stop:
             done = np.array([self.rows, self.nonzeros, 0, self.width])
@@ -231,6 +233,8 @@ class _Reader:
             self.losses.setdefault(str(index), text.decode())
 
     def _reserve(self, rows: int, nonzeros: int, growth: float = 1.0) -> None:
+        if self.limit is not None:
+            self.limit.check(16 * rows + 12 * nonzeros)
         if rows > len(self.labels):
             size = grown_size(rows, len(self.labels), growth)
             self.labels, self.indptr = grow_array(self.labels, size), grow_array(self.indptr, size + 1)
