@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 import rosenblatt as rb
 from rosenblatt.online import solver
+from rosenblatt.online.readings import average
 
 pytestmark = pytest.mark.once
 ORDERS = ["cyclic", "permuted", "random"]
@@ -108,13 +109,17 @@ def test_a_call_per_pass_makes_the_same_run(order: str, k: int, options: dict[st
     ],
     ids=str,
 )
-def test_a_fit_holds_its_weights_once(options: dict[str, Any], copies: float) -> None:
-    """And the average its sums; its result takes their memory, unless a stream continues them."""
-    X, y = wide()
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_fit_holds_its_weights_once(options: dict[str, Any], copies: float, dtype: Any) -> None:
+    """And the average its sums in float64; its result takes their memory, unless a stream continues them."""
+    X, y = wide(d=40_000)
+    X = X.astype(dtype)
+    if dtype == np.float32 and "keep" in options:
+        copies += 1
     model = rb.Perceptron(max_iter=10, random_state=0, **options)
     model.fit(X[:60, :50], y[:60])  # compiles the kernels
     most = most_bytes(lambda: model.fit(X, y))
-    assert model.coef_.nbytes * copies <= most <= model.coef_.nbytes * (copies + 0.5)  # tape, log and labels take 1.7 MB
+    assert model.coef_.nbytes * copies <= most <= model.coef_.nbytes * (copies + 0.4)  # tape, log and labels take 1.7 MB
 
 
 @pytest.mark.parametrize("options", [{}, {"max_updates": 5}, {"w_max": 30.0}, {"keep": "average", "order": "cyclic"}], ids=str)
@@ -142,6 +147,18 @@ def test_the_weights_of_the_last_hypothesis_are_those_that_learning_continues_fr
         model.reading("average")
     average = rb.Perceptron(keep="average", random_state=0, max_iter=3).fit(X, y)
     assert not np.shares_memory(average.coef_, average._run.state.w)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_the_average_in_the_memory_of_its_sums_has_the_same_bits(container: Any, k: int) -> None:
+    X, y = overlapping(k)
+    rows = container(X.astype(np.float32))
+    run = rb.Perceptron(random_state=0, max_iter=3).fit(rows, y)._run
+    apart = average(run.state, run._sums(), run.durations, run.dense)
+    together = average(run.state, run._sums(), run.durations, run.dense, in_place=True)
+    assert together.w.dtype == np.float32
+    np.testing.assert_array_equal(together.w, apart.w)
 
 
 # --- copies of the rows ------------------------------------------------------------------------------------------------

@@ -52,15 +52,19 @@ def average(last: State, sums: State, durations: IntArray, dense: bool, *, in_pl
     """The mean of w_1..w_T, the weights after each of the T rows visited (Freund and Schapire, Machine Learning 37, 1999).
 
     A move made after t rows is missing from t of the T weights, so the mean is w_T - (1/T) sum_s t_s tau_s y_s x_s. No second
-    weight vector is needed, and a stream needs only this sum. With `in_place`, the mean may take the memory of the sum.
+    weight vector is needed, and a stream needs only this sum. With `in_place`, the mean takes the memory of the sum.
     """
     over = 1.0 / np.maximum(durations, 1)
     shares = np.broadcast_to(over[:, None] if last.w.ndim == 2 and dense else over, last.w.shape)
-    w = sums.w if in_place and last.w.dtype == sums.w.dtype else np.empty_like(last.w)
+    w = _as_weights(sums.w, last.w) if in_place else np.empty_like(last.w)
     size = max(1, WEIGHTS_PER_BLOCK // max(1, last.w[:1].size))
     for start in range(0, len(w), size):  # temporary arrays of all weights would take more memory than the run
         block = slice(start, start + size)
         w[block] = last.w[block] - sums.w[block] * shares[block]
+    if in_place and w.nbytes < sums.w.nbytes:
+        del w
+        sums.w.resize(-(-last.w.nbytes // sums.w.itemsize), refcheck=False)  # the rest of the memory is free again
+        w = _as_weights(sums.w, last.w)
     return last._replace(w=w, bias=last.bias - sums.bias * over)
 
 
@@ -71,6 +75,11 @@ def sums_of_average(last: State, mean: State, durations: IntArray, dense: bool) 
     w -= mean.w
     w *= times[:, None] if last.w.ndim == 2 and dense else times
     return last._replace(w=w, bias=(last.bias - mean.bias) * times)
+
+
+def _as_weights(sums: FloatArray, like: FloatArray) -> FloatArray:
+    """The first part of the memory of sums as weights; written from the beginning, they replace sums that were read before."""
+    return sums.reshape(-1).view(like.dtype)[: like.size].reshape(like.shape)
 
 
 def births(log: UpdateLog) -> IntArray:
