@@ -17,12 +17,12 @@ from fractions import Fraction
 import numpy as np
 import scipy.sparse as sp
 
-from ..array_types import IntArray, Matrix
+from ..array_types import FloatArray, IntArray, Matrix
 from ..certificates.exact_numbers import as_float
 from ..certificates.statements import Ceiling, Margin, Pair, Plane
 from ..certificates.time_limit import check_time
 from ..kernels.linear.rows import EPS
-from ..svm.signed_rows import entries
+from ..svm.signed_rows import SignedRows, entries
 
 UNDERFLOW_ERROR = 2.0**-1070
 SUBNORMAL = 2.0**-1020  # weights below this are rounded to a multiple of 2^-1074, by less than eps times this
@@ -212,3 +212,11 @@ def scaled(X: Matrix, exponents: int | IntArray) -> Matrix:
 def equal_rows(one: Matrix, other: Matrix) -> bool:
     """Whether two arrays, or the stored values of two CSR matrices, are equal."""
     return bool(np.array_equal(one, other) if isinstance(one, np.ndarray) else np.array_equal(one.data, other.data))
+
+
+def convex_fractions(rows: SignedRows, places: IntArray, weights: FloatArray) -> list[Fraction]:
+    """Float weights as fractions that sum to exactly 1 on each side."""
+    exact = [Fraction(float(a)) for a in weights]
+    side = rows.side[places].tolist()
+    sums = [sum((a for a, s in zip(exact, side, strict=True) if s == k), Fraction(0)) for k in range(rows.n_sides)]
+    return [a / sums[s] for a, s in zip(exact, side, strict=True)]

@@ -31,6 +31,7 @@ from .class_pairs import KeslerRows
 from .exact_margins import (
     column_exponents,
     combination,
+    convex_fractions,
     equal_rows,
     largest_value,
     least_score,
@@ -41,7 +42,7 @@ from .exact_margins import (
     scaled_planes,
     squared_norm,
     tightest,
-)
+)  # fmt: skip
 from .pairs_interior_point import PairsInteriorPoint
 
 if TYPE_CHECKING:
@@ -177,14 +178,6 @@ class Prover(ABC):
             return min(least_score(X, members[1], planes[0]), least_score(X, members[0], negated(planes[0])))
         k = range(len(planes))
         return min(least_score(X, members[own], planes[own], planes[z]) for own in k for z in k if z != own)
-
-
-def convex_fractions(rows: SignedRows, places: IntArray, weights: FloatArray) -> list[Fraction]:
-    """Float weights as fractions that sum to exactly 1 on each side."""
-    exact = [Fraction(float(a)) for a in weights]
-    side = rows.side[places].tolist()
-    sums = [sum((a for a, s in zip(exact, side, strict=True) if s == k), Fraction(0)) for k in range(rows.n_sides)]
-    return [a / sums[s] for a, s in zip(exact, side, strict=True)]
 
 
 # --- two classes -----------------------------------------------------------------------------------------------------------
