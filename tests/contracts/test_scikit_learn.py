@@ -195,7 +195,7 @@ def test_read_only_memory_maps_are_used_in_place(algorithm, container, tmp_path)
     values = mapped if container == "dense" else mapped.data
     assert not values.flags.writeable
     model = algorithm.make(random_state=0, max_iter=3).fit(mapped, labels)
-    assert np.shares_memory(model.log_._record.problem.rows.values, values)
+    assert np.shares_memory(model.log_._whole()._record.problem.rows.values, values)
     plain = algorithm.make(random_state=0, max_iter=3).fit(rows, y)
     assert np.array_equal(model.decision_function(mapped), plain.decision_function(rows))
 
