@@ -175,7 +175,6 @@ def test_inconsistent_content_is_refused_although_the_digest_is_right(name, chan
         ("linear-mse", {"alpha": -1.0}, "alpha must be at least 0"),
         ("linear-mse", {"verbose": None}, "verbose must be"),
         ("linear-mse", {"tol": {"float": "nan"}}, "tol must be"),
-        ("soft-margin", {"multiclass": "ovo"}, "the planes are those of another parameter multiclass"),
         ("soft-margin", {"loss": "hinge", "solver": "newton"}, "solver='newton' does not solve loss='hinge'"),
     ],
 )
@@ -220,6 +219,8 @@ def test_parameters_that_would_be_refused_are_not_saved(tmp_path):
         ("linear-mse", ["more", "fitted", "__class__"], 1, "LinearMSE has no attribute '__class__'"),
         ("soft-margin", ["more", "fitted", "solver_"], {"list": ["newton"]}, "solver_ has the wrong type or shape"),
         ("soft-margin", ["more", "fitted", "_scheme"], "star", "_scheme has the wrong type or shape"),
+        ("soft-margin", ["more", "fitted", "_scheme"], "auto", "_scheme has the wrong type or shape"),
+        ("soft-margin", ["more", "fitted", "_scheme"], "ovr", "the planes are those of another multiclass scheme"),
         ("vote", ["votes", "x0"], ["1"], "constants of the votes are not numbers"),
         ("vote", ["provenance", "reading"], {"missing": 3}, "options for reading files are invalid"),
     ],

@@ -22,7 +22,7 @@ CONSTANT = 16 << 20
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
-    rb.save(trained("soft-margin", 4, warm_start=True), folder / "warm")
+    rb.save(trained("soft-margin", 4, warm_start=True, multiclass="ovr"), folder / "warm")
     rb.save(trained("perceptron", certify=True), folder / "certified")
     more = {name: (folder / name).read_bytes() for name in ("warm", "certified")}
     return saved_files(folder) | more
