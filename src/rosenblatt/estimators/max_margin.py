@@ -144,7 +144,7 @@ class MaxMargin(MarginClassifier):
     @property
     def on_margin_(self) -> list[IntArray]:
         """All rows on the planes H1 and H2, or with slack inside them, for each binary problem."""
-        if "canonical_" not in self.__dict__:
+        if "_margins" not in self.__dict__:
             where = "; model files do not hold it" if "support_" in self.__dict__ else ""
             raise AttributeError(f"{type(self).__name__} has no on_margin_ before fit{where}")
         limits = 1.0 + np.maximum(ON_MARGIN_RTOL, self.gap_)
