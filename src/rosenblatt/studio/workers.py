@@ -180,9 +180,23 @@ class WorkerPool:
         return outcome
 
     async def _new_worker(self) -> Worker:
-        worker = await self._in_thread(Worker, self._handle)
+        starting = self._in_thread(Worker, self._handle)
+        try:
+            worker = await asyncio.shield(starting)
+        except asyncio.CancelledError:  # the client has left meanwhile: the worker is for the next one
+            starting.add_done_callback(self._keep)
+            raise
         self._workers.add(worker)
         return worker
+
+    def _keep(self, starting: asyncio.Future[Worker]) -> None:
+        if starting.cancelled() or starting.exception() is not None:
+            return
+        if len(self._idle) < self._budget.workers:
+            self._workers.add(starting.result())
+            self._idle.append(starting.result())
+        else:
+            starting.result().kill()
 
     def _in_thread(self, function: Callable[..., Result], *arguments: Any) -> asyncio.Future[Result]:
         """Call a function that waits in one of the threads, of which there is one for each job that is computed."""
