@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from commands import rosenblatt
 
 
@@ -36,3 +38,21 @@ def test_names_are_one_hot_in_certificates(tmp_path):
     data.write_text("color,size,label\n" + "".join(f"{c},{s},{c == 'red'}\n" for c in ("red", "blue") for s in range(4)))
     assert rosenblatt("certify", data, "-o", cert).code == 0
     assert rosenblatt("verify", cert, data).code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("big.csv", "x,label\n9007199254740992,a\n9007199254740993,b\n"),
+        ("zeros.csv", "x,label\n007,a\n9007199254740992,a\n9007199254740993,b\n"),
+        ("big.jsonl", '{"x": 9007199254740992, "label": "a"}\n{"x": 9007199254740993, "label": "b"}\n'),
+        ("big.svm", "1 1:9007199254740992\n2 1:9007199254740993\n"),
+    ],
+)
+def test_nothing_is_proved_about_integers_that_were_rounded(tmp_path, name, text):
+    path = tmp_path / name
+    path.write_text(text)
+    for command in ("certify", "doctor"):
+        found = rosenblatt(command, path)
+        assert found.code == 2
+        assert "has integers that floats may not hold, such as" in found.err

@@ -172,6 +172,24 @@ class Data:
         return DataError(self.source, sentence, column=column, row=position + 1)
 
 
+def require_exact_integers(data: Data) -> None:
+    """Raise `DataError` if an integer of the file is not the number that was read: a proof would be about other rows."""
+    for name, text in data.losses.items():
+        if loss_of(text) is not Loss.DIGITS:
+            # Only the first loss of a column is known: one that begins with zeros may be followed by one that is rounded.
+            features = data.features
+            cells = features.columns[features.names.index(name)] if isinstance(features, Table) else np.array([np.inf])
+            largest = float(np.nanmax(abs(cells), initial=0.0))
+            if largest < 2**53:
+                continue
+            text = f"{largest:.0f}"
+        raise DataError(
+            data.source,
+            f"column {name} has integers that floats may not hold, such as {text}, so that nothing can be proved about it: "
+            f"exclude it with --ignore {name}, or read it as categories with --categorical {name}",
+        )
+
+
 def parse_numerals(data: Data, kept: Container[str] = ()) -> Data:
     """A table whose numbers were read as written, with floats in their place, except in the columns `kept` as text."""
     assert isinstance(data.features, Table)
