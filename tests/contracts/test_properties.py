@@ -75,9 +75,10 @@ def oracle_runs(X, codes, scheme, passes, **options):
 @given(data(), kinds, orders, updates, schemes, st.integers(0, 99), st.floats(0.01, 10), st.floats(0, 5))
 def test_the_log_replays_to_the_weights_bit_for_bit(rows, kind, order, update, scheme, seed, step, margin):
     (X, codes), (pack, dtype) = rows, kind
+    given_rows = pack((X / 7).astype(dtype))
     model = rb.Perceptron(
         order=order, update=update, multiclass=scheme, random_state=seed, step=step, margin=margin, max_iter=2
-    ).fit(pack((X / 7).astype(dtype)), codes)
+    ).fit(given_rows, codes)
     coef, intercept = model.log_.weights_at(model.log_.n_updates)
     assert np.array_equal(coef, model.coef_)
     assert np.array_equal(intercept, model.intercept_)
@@ -88,7 +89,8 @@ def test_the_log_replays_to_the_weights_bit_for_bit(rows, kind, order, update, s
 @given(data(), containers, schemes, st.integers(0, 99), st.data())
 def test_a_log_cut_in_two_is_the_whole(rows, pack, scheme, seed, more):
     X, codes = rows
-    model = rb.Perceptron(multiclass=scheme, random_state=seed, max_iter=3).fit(pack(X), codes)
+    given_rows = pack(X)
+    model = rb.Perceptron(multiclass=scheme, random_state=seed, max_iter=3).fit(given_rows, codes)
     cut = more.draw(st.integers(0, len(model.log_)))
     first, second = model.log_[:cut], model.log_[cut:]
     assert len(first) + len(second) == len(model.log_)

@@ -67,7 +67,7 @@ def test_passes_over_few_rows_share_kernel_calls(monkeypatch: pytest.MonkeyPatch
     [
         (2, {}),
         (2, {"max_updates": 77}),
-        (2, {"step": lambda k: 1.0 / k}),
+        pytest.param(2, {"step": lambda k: 1.0 / k}, id="decreasing steps"),
         (3, {"multiclass": "joint", "w_max": 9.0}),
         (4, {"multiclass": "ovr", "max_updates": 60}),
         (4, {"multiclass": "ovr", "w_max": 8.0}),

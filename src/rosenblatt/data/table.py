@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,10 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAX_CLASSES_SHOWN = 8
-MIN_LOST_DIGITS, MAX_INTEGER_DIGITS = (
-    16,
-    300,
-)  # of integers that a float may not hold; more digits than 300 need not be compared
+MIN_LOST_DIGITS = 16  # integers of fewer digits are floats
+MAX_FLOAT_DIGITS = 309  # those of the largest float
 LEADING_ZERO = re.compile(r"[+-]?0\d")
 NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?\s*", re.IGNORECASE)  # `float` also accepts 1_000
 
@@ -115,10 +114,12 @@ def loss_of(cell: str | bytes) -> Loss | None:
     [<Loss.ZEROS: 'leading zeros'>, <Loss.DIGITS: 'digits'>, None, None, None]
     """
     digits = cell.lstrip(b"+-" if isinstance(cell, bytes) else "+-")  # type: ignore[arg-type]
-    if not digits.isdigit():
+    if not (digits.isascii() and digits.isdigit()):
         return None
-    if len(digits) >= MIN_LOST_DIGITS and int(digits[:MAX_INTEGER_DIGITS]) != int(float(digits[:MAX_INTEGER_DIGITS])):
-        return Loss.DIGITS
+    if len(digits) >= MIN_LOST_DIGITS:
+        value = float(digits) if len(digits) <= MAX_FLOAT_DIGITS else math.inf
+        if math.isinf(value) or int(digits) != int(value):
+            return Loss.DIGITS
     return Loss.ZEROS if len(digits) > 1 and digits[:1] in (b"0", "0") and len(digits) == len(cell) else None
 
 
