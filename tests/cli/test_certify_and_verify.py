@@ -47,6 +47,7 @@ def test_names_are_one_hot_in_certificates(tmp_path):
         ("zeros.csv", "x,label\n007,a\n9007199254740992,a\n9007199254740993,b\n"),
         ("big.jsonl", '{"x": 9007199254740992, "label": "a"}\n{"x": 9007199254740993, "label": "b"}\n'),
         ("big.svm", "1 1:9007199254740992\n2 1:9007199254740993\n"),
+        ("zeros.svm", "1 1:007\n1 1:9007199254740992\n2 1:9007199254740993\n"),
     ],
 )
 def test_nothing_is_proved_about_integers_that_were_rounded(tmp_path, name, text):

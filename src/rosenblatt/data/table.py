@@ -178,17 +178,22 @@ def require_exact_integers(data: Data) -> None:
     for name, text in data.losses.items():
         if loss_of(text) is not Loss.DIGITS:
             # Only the first loss of a column is known: one that begins with zeros may be followed by one that is rounded.
-            features = data.features
-            cells = features.columns[features.names.index(name)] if isinstance(features, Table) else np.array([np.inf])
-            largest = float(np.nanmax(abs(cells), initial=0.0))
+            largest = float(np.nanmax(abs(_numbers_with(data.features, name)), initial=0.0))
             if largest < 2**53:
                 continue
-            text = f"{largest:.0f}"
+            text = str(int(largest))
         raise DataError(
             data.source,
             f"column {name} has integers that floats may not hold, such as {text}, so that nothing can be proved about it: "
             f"exclude it with --ignore {name}, or read it as categories with --categorical {name}",
         )
+
+
+def _numbers_with(features: Table | CSRMatrix | FloatArray, name: str) -> FloatArray:
+    """The numbers of a column of a table, or all numbers of a matrix."""
+    if isinstance(features, Table):
+        return features.columns[features.names.index(name)]
+    return features if isinstance(features, np.ndarray) else features.values
 
 
 def parse_numerals(data: Data, kept: Container[str] = ()) -> Data:

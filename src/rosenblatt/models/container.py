@@ -26,6 +26,7 @@ import numpy as np
 
 from ..array_types import Array
 from ..certificates.digit_budget import shared_budget
+from ..reporting.text import count
 from .earlier_formats import upgrade
 from .strict_json import MAX_PARTS, NOT_A_MODEL, InvalidContentError, count_parts, require, strict_json
 
@@ -107,10 +108,10 @@ def pack(meta: Meta, arrays: Arrays) -> list[bytes | bytearray | memoryview]:
     arrays, transposed = _in_c_order(arrays)
     sealed = {"format": FORMAT, "sha256": _ZEROS.decode(), **meta, "transposed": transposed}
     if len(arrays) > MAX_ARRAYS:
-        raise ValueError(f"the model is too large to save: it has more than {MAX_ARRAYS:,} arrays")
+        raise ValueError(f"the model is too large to save: it has more than {count(MAX_ARRAYS)} arrays")
     text = json.dumps(sealed, allow_nan=False, separators=(",", ":"))
     if count_parts(text) + 8 * len(arrays) > MAX_PARTS:
-        raise ValueError(f"the model is too large to save: names and metadata have more than {MAX_PARTS:,} parts")
+        raise ValueError(f"the model is too large to save: names and metadata have more than {count(MAX_PARTS)} parts")
     # The text is escaped once more inside the header, beside the entries of the arrays.
     header_bytes = len(text) + text.count('"') + text.count("\\") + _ENTRY_BYTES * (len(arrays) + 1)
     if header_bytes > MAX_HEADER_BYTES:
@@ -215,7 +216,7 @@ def unpack(raw: bytearray | memoryview) -> Parts:
     length = _header_length(raw)
     require(2 <= length <= min(MAX_HEADER_BYTES, len(raw) - 8), f"{NOT_A_MODEL}: the header length is invalid")
     text = _utf8(bytes(raw[8 : 8 + length]))
-    require(count_parts(text) <= MAX_PARTS, f"the header has more than {MAX_PARTS:,} parts")
+    require(count_parts(text) <= MAX_PARTS, f"the header has more than {count(MAX_PARTS)} parts")
     header = strict_json(text, "header")
     require(isinstance(header, dict), f"{NOT_A_MODEL}: the header is not a JSON object")
     metadata = header.pop("__metadata__", None)

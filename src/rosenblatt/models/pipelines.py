@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..catalog import is_estimator
+from ..reporting.text import count
 from .container import Arrays, Meta, Parts
 from .model import Model, provenance_now
 from .state import model_of
@@ -98,7 +99,7 @@ class _Writer:
     def _place(self) -> int:
         self.places += 1
         if self.places > MAX_STEPS:
-            raise ValueError(f"a model file holds at most {MAX_STEPS:,} steps")
+            raise ValueError(f"a model file holds at most {count(MAX_STEPS)} steps")
         return self.places - 1
 
     def _encode(self, step: Any, what: str, value: Any, path: str, place: int) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..reporting.text import count
 from ..validation import check_flag, check_integer
 from .strict_json import InvalidContentError, require
 
@@ -163,7 +164,7 @@ def _derive_polynomial(made: Any) -> None:
     made.fit(csr_array((1, made.n_features_in_)))  # an empty row takes no memory
     if names is not None:
         made.feature_names_in_ = names
-    require(made.n_output_features_ <= MAX_POLYNOMIALS, f"it makes more than {MAX_POLYNOMIALS:,} features")
+    require(made.n_output_features_ <= MAX_POLYNOMIALS, f"it makes more than {count(MAX_POLYNOMIALS)} features")
 
 
 def _derive_one_hot(made: Any) -> None:

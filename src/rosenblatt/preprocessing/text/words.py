@@ -29,9 +29,9 @@ DEFAULT_WORDS = WordPattern(r"\w", 2)
 
 
 def word_pattern(pattern: object) -> WordPattern | None:
-    """The runs that a token pattern finds; None for patterns of another form.
+    r"""The runs that a token pattern finds; None for patterns of another form.
 
-    >>> word_pattern(r"(?u)\b\\w\\w+\b"), word_pattern("[a-z]{3,}"), word_pattern(r"\\w+-\\w+")
+    >>> word_pattern(r"(?u)\b\w\w+\b"), word_pattern("[a-z]{3,}"), word_pattern(r"\w+-\w+")
     (WordPattern(of_words='\\w', shortest=2), WordPattern(of_words='[a-z]', shortest=3), None)
     """
     found = RUN_PATTERN.fullmatch(pattern) if isinstance(pattern, str) else None
