@@ -36,10 +36,6 @@ from .schedules import Step, Steps
 from .stopping import StallWatch, Stop, merge_stops, pass_limit
 from .update_log import UpdateLog
 
-# Rows prefetched ahead when the order is not the order in memory: 4 to 16 measured equal, 1 and 2 slower.
-PREFETCH_ROWS = 8
-
-
 # --- parameters ----------------------------------------------------------------------------------------------------------
 
 

@@ -22,7 +22,7 @@ from ..kernels.linear.schemes import Rest, State, Tape
 from ..kernels.linear.sweeps import LIMIT, NORM, OVERFLOW, Pace, Passes, collect_moves, online
 from ..parallel import in_order
 from ..reporting.text import plural, short
-from .run import PREFETCH_ROWS, Rule, RunConfig, RunResult, RunState, raise_out_of_range
+from .run import Rule, RunConfig, RunResult, RunState, raise_out_of_range
 from .run_record import RunRecord, apply_delta, make_moves
 from .schedules import Orders
 from .stopping import Stop, zero_step_stop
@@ -41,6 +41,8 @@ FINAL_SCAN_ROWS = 2048
 ORDER_ROWS = 1 << 17
 MAX_ROWS_OF_PASSES = 1 << 14
 MAX_PASSES_PER_ORDER = 256
+# Rows between a prefetch and its use.
+DENSE_ROWS_AHEAD, SPARSE_ROWS_AHEAD = 16, 8
 
 
 def solve(problem: Problem, rule: Rule, config: RunConfig, start: State, sums: State | None = None) -> RunResult:
@@ -172,10 +174,10 @@ def prefetch_distance(problem: Problem, order: str, w: FloatArray) -> int:
     In cyclic order the hardware prefetcher is enough for long dense rows. Sparse rows are prefetched when the weights exceed
     the cache, because prefetched rows bypass the caches that the weights need.
     """
-    if order != "cyclic":
-        return PREFETCH_ROWS
-    short = problem.n_features * problem.rows.values.itemsize <= PREFETCH_BYTES
-    return PREFETCH_ROWS if (short if isinstance(problem.rows, Dense) else w.nbytes > CACHED_WEIGHTS_BYTES) else 0
+    if not isinstance(problem.rows, Dense):
+        return SPARSE_ROWS_AHEAD if order != "cyclic" or w.nbytes > CACHED_WEIGHTS_BYTES else 0
+    row_bytes = problem.n_features * problem.rows.values.itemsize
+    return DENSE_ROWS_AHEAD if order != "cyclic" or row_bytes <= PREFETCH_BYTES else 0
 
 
 def _run_full_scans(problem: Problem, rule: Rule, config: RunConfig, start: State, sums: State | None) -> RunResult:

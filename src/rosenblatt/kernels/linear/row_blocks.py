@@ -8,7 +8,7 @@ from ...array_types import FloatArray, IntArray
 from ..compile import kernel
 from .rows import CSR, Rows, axpy, dot, prefetch_row, span, sqnorm
 
-ROWS_AHEAD = 8  # rows between a prefetch and its use; as PREFETCH_ROWS in online/run.py
+ROWS_AHEAD = 8  # rows between a prefetch and its use
 
 
 @kernel

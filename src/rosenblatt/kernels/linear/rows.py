@@ -46,19 +46,18 @@ def _nothing(array: Any, offset: Any) -> None:
     """Plain Python cannot prefetch."""
 
 
-# `prefetch` fills all caches, for memory that is used again; `prefetch_once` only the nearest, for memory that is used once.
+# `prefetch` fills all caches, for memory that is used again; `prefetch_outer` all but that of the core's first level, for rows
+# that would push out others there; `prefetch_once` only the nearest, for memory that is used once.
 prefetch: Any = _instruction(3) if COMPILED else _nothing
+prefetch_outer: Any = _instruction(2) if COMPILED else _nothing
 prefetch_once: Any = _instruction(0) if COMPILED else _nothing
-# How near to the core dense rows are fetched: 3 is prefetcht0, 2 prefetcht1, 1 prefetcht2, 0 prefetchnta. `prefetch_distance`
-# in `online/solver.py` decides whether and how many rows ahead.
-DENSE_ROW_LOCALITY = 3
-prefetch_dense: Any = _instruction(DENSE_ROW_LOCALITY) if COMPILED else _nothing
 
 
 # --- containers and operations ---------------------------------------------------------------------------------------------
 
 EPS = float(np.finfo(np.float64).eps)  # the distance from 1 to the next float64
 CACHE_LINE = 64
+SHORT_ROW_BYTES = 256  # dense rows up to this length are prefetched into the first level of the cache
 PREFETCH_BYTES = 1024  # bytes of a row that are prefetched; the hardware prefetches the rest of a long row
 CACHED_WEIGHTS_BYTES = 1 << 20  # larger weights exceed the cache of a core: those of later nonzeros are prefetched
 NONZEROS_AHEAD = 32  # nonzeros between a prefetch and its use
@@ -164,8 +163,12 @@ def _(rows: Dense, i: int, a: float, W: FloatArray, h: int) -> Any:
 @prefetch_row.of(Dense)
 def _(rows: Dense, i: int) -> Any:
     width = rows.values.shape[1] * rows.values.itemsize
+    if width <= SHORT_ROW_BYTES:
+        for offset in range(0, width, CACHE_LINE):
+            prefetch(rows.values, np.int64(i) * width + offset)
+        return
     for offset in range(0, min(width, PREFETCH_BYTES), CACHE_LINE):
-        prefetch_dense(rows.values, np.int64(i) * width + offset)
+        prefetch_outer(rows.values, np.int64(i) * width + offset)
 
 
 @operation
