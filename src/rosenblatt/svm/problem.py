@@ -290,7 +290,7 @@ class Head:
 
     @property
     def problem(self) -> Problem:
-        """All rows, with the labels of this problem. It is made anew each time, so that many pairs take little memory."""
+        """All rows, with the labels of this problem. Each call makes a new one, so that many pairs take little memory."""
         signs, counts = np.where(self.codes == self.positive, 1, -1).astype(np.int8), self._counts()
         visited = None if counts.all() else np.flatnonzero(counts)
         return Problem(self.rows, Binary(read_only(signs), read_only(self.weights)), self.x0, visited)

@@ -247,10 +247,11 @@ def test_garbage_is_refused_with_a_reason(server: Any, sent: bytes, status: byte
 def test_too_many_connections_are_refused_politely() -> None:
     spam_filter = Plain()
     spam_filter.go.clear()
-    with serving(spam_filter, http_port=0, limits=Limits(connections=2)) as (addresses, _):
+    with serving(spam_filter, http_port=0, workers=2, limits=Limits(connections=2)) as (addresses, _):
         busy = [threading.Thread(target=call, args=(addresses, "POST", "/v1/classify", SPAM)) for _ in range(2)]
         for each in busy:
             each.start()
+            assert spam_filter.begun.acquire(timeout=10)  # both are admitted before a third client comes
         refused = (503, {"error": "too many connections; try again"})
         soon(lambda: call(addresses, "GET", "/healthz")[:2] == refused)
         spam_filter.go.set()

@@ -104,7 +104,7 @@ def delimited_rows(
     Returns the end of the last record parsed. `columns[c]` holds a kind, a position among the columns of that kind, and an
     option. For numbers, bit 0 of the option makes empty cells NaN. A cell that is not a number, or is too long, is left to
     Python in a row of `deferred`: column, row, and the start and end of its text; without bit 1, so is a number with leading
-    zeros or with so many digits that a float may not hold them. For text, `spans` holds start and end, with a negative
+    zeros or with more digits than a float holds for certain. For text, `spans` holds start and end, with a negative
     end if quotes are doubled; with the option, `codes` holds the code of the cell among the distinct ones in `firsts`, as long
     as they fit (`counts` holds their number). `done` holds the numbers of rows and of deferred cells.
     """

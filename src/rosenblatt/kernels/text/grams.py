@@ -102,7 +102,7 @@ def _put(clean: IntArray, at: Any, c: Any) -> Any:
 
 @kernel
 def slot_of_word(text: IntArray, i: Any, stop: Any, slots: Any) -> Any:
-    """The first slot for a word in a table of so many slots: FNV-1a, Fowler, Noll and Vo."""
+    """The first slot for a word in a table of the given size: FNV-1a, Fowler, Noll and Vo."""
     h = np.uint32(2166136261)
     for k in range(i, stop):
         h = np.uint32(np.uint32(h ^ np.uint32(text[k])) * np.uint32(16777619))

@@ -10,13 +10,17 @@ import socket
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...serving.sockets import ServeError, close, is_loopback, listen, listen_at, run_until_signal
 from .engine import Engine, Filters
 from .limits import EXTRA_CONNECTIONS, Budget, Limits, checked_token
 from .monitoring import Journal, Log, Metrics
 from .spamd import Spamd
+
+if TYPE_CHECKING:
+    from ...serving.http import Web
+    from .http import Api
 
 PORT, HTTP_PORT = 7830, 7831  # port 783 of spamd needs root
 
@@ -157,7 +161,6 @@ class Server:
             listeners = [await asyncio.start_server(spamd.connected, sock=each) for each in spamd_sockets]
             api, web, serving = None, None, None
             if http_sockets:
-                from ...serving.http import Web
                 from .http import Api
 
                 local = is_loopback(self._host)
@@ -171,15 +174,7 @@ class Server:
                     local=local,
                     journal=self._journal,
                 )
-                web = Web(
-                    api.application(),
-                    idle_seconds=self._limits.idle_seconds,
-                    stop_seconds=self._limits.stop_seconds,
-                    header_bytes=self._limits.header_bytes,
-                    connections=self._limits.connections,
-                    extra_connections=EXTRA_CONNECTIONS,
-                    counted=lambda change: metrics.connections.update(http=change),
-                )
+                web = self._web(api, metrics)
                 serving = asyncio.create_task(web.serve(http_sockets))
                 while not web.started and not serving.done():
                     await asyncio.sleep(0.01)
@@ -193,6 +188,19 @@ class Server:
             await spamd.stop(self._limits.stop_seconds)
             if serving is not None:
                 await serving
+
+    def _web(self, api: Api, metrics: Metrics) -> Web:
+        from ...serving.http import Web
+
+        return Web(
+            api.application(),
+            idle_seconds=self._limits.idle_seconds,
+            stop_seconds=self._limits.stop_seconds,
+            header_bytes=self._limits.header_bytes,
+            connections=self._limits.connections,
+            extra_connections=EXTRA_CONNECTIONS,
+            counted=lambda change: metrics.connections.update(http=change),
+        )
 
     def _bind(self, stack: contextlib.ExitStack) -> tuple[list[socket.socket], list[socket.socket]]:
         spamd = [] if self._port is None else listen(self._host, self._port)
