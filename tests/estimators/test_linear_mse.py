@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from inputs import containers, refusal
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import RidgeClassifier
 
 import rosenblatt as rb
-from rosenblatt.least_squares import linear as ways
 
 SHAPES = {"tall": (90, 7), "square": (30, 30), "one more": (31, 30), "flat": (12, 40), "tiny": (3, 2)}
 shapes = pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
@@ -160,52 +158,6 @@ def test_a_far_mean_costs_no_digits():
     near, far = rb.LinearMSE().fit(X, y), rb.LinearMSE().fit(X + 2.0**20, y)
     assert far.solver_ == "normal"
     np.testing.assert_allclose(far.coef_, near.coef_, rtol=1e-8, atol=1e-10)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("alpha", [0.0, 2.0])
-def test_sparse_rows_and_columns_without_end_are_iterated_to_the_tolerance(monkeypatch, weighted, alpha):
-    monkeypatch.setattr(ways, "MAX_SPARSE_GRAM", 10)
-    monkeypatch.setattr(ways, "MAX_SPARSE_SVD", 10)
-    monkeypatch.setattr(ways, "MAX_REFINED_GRAM", 10)
-    X = sp.random_array((60, 30), density=0.3, format="csr", rng=np.random.default_rng(0))
-    _, y, c = rows(60, 30, 3)
-    c = c + 0.5 if weighted else None
-    model = rb.LinearMSE(alpha=alpha, tol=1e-13).fit(X, y, sample_weight=c)
-    assert model.solver_ == "lsmr"
-    assert "tol=1e-13" in model.stop_.sentence
-    np.testing.assert_allclose(planes(model), oracle(X.toarray(), y, c, alpha=alpha), rtol=1e-6, atol=1e-8)
-    assert model.mse_ == pytest.approx(error_of(model, X, y, c), abs=1e-12)
-    with pytest.raises(ValueError, match=r"lsmr.*use partial_fit from the start"):
-        model.partial_fit(X, y)
-
-
-def test_an_iteration_that_does_not_converge_warns(monkeypatch):
-    monkeypatch.setattr(ways, "MAX_SPARSE_GRAM", 10)
-    monkeypatch.setattr(ways, "MAX_SPARSE_SVD", 10)
-    monkeypatch.setattr(ways, "MAX_REFINED_GRAM", 10)
-    X = sp.random_array((60, 30), density=0.3, format="csr", rng=np.random.default_rng(0))
-    with pytest.warns(ConvergenceWarning, match="2 iterations"):
-        model = rb.LinearMSE(max_iter=2).fit(X, np.arange(60) % 2)
-    assert model.stop_.reason == "passes"
-    assert model.stop_.limit == model.n_iter_ == 2
-
-
-def test_the_iterative_solver_reports_each_iteration(monkeypatch, capsys):
-    monkeypatch.setattr(ways, "MAX_SPARSE_GRAM", 10)
-    monkeypatch.setattr(ways, "MAX_SPARSE_SVD", 10)
-    monkeypatch.setattr(ways, "MAX_REFINED_GRAM", 10)
-    X, y = sp.random_array((60, 30), density=0.3, format="csr", rng=np.random.default_rng(0)), np.arange(60) % 3
-    plain, reports = rb.LinearMSE().fit(X, y), []
-    with rb.progress_callback(reports.append):
-        model = rb.LinearMSE(verbose=1).fit(X, y)
-    assert np.array_equal(model.coef_, plain.coef_)
-    assert {progress.heads for progress in reports} == {(0,), (1,), (2,)}
-    assert max(progress.passes for progress in reports) == model.n_iter_
-    assert {progress.max_iter for progress in reports} == {1000}
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == len(reports)
-    assert lines[:2] == ["problem 1, iteration 1", "problem 1, iteration 2"]
 
 
 def test_pairs_of_nonzeros_and_dense_products_agree():

@@ -15,6 +15,7 @@ import rosenblatt as rb
 def no_other_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rosenblatt.least_squares.linear.MAX_SPARSE_GRAM", 10)
     monkeypatch.setattr("rosenblatt.least_squares.linear.MAX_SPARSE_SVD", 10)
+    monkeypatch.setattr("rosenblatt.least_squares.conjugate_gradients.FIRST_PREDICTION", 1)
 
 
 def counts(n: int, d: int, seed: int = 0) -> tuple[Any, Any]:
@@ -58,10 +59,35 @@ def test_the_minimum_of_least_norm_is_found(shape: tuple[int, int], alpha: float
     assert model.intercept_ == pytest.approx(b, abs=1e-6 * max(1.0, abs(b).max()))
 
 
-def test_larger_products_and_columns_out_of_proportion_are_left_to_lsmr(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_larger_products_and_columns_out_of_proportion_are_left_to_iterations(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = counts(40, 60)
     monkeypatch.setattr("rosenblatt.least_squares.linear.MAX_REFINED_GRAM", 39)
-    assert rb.LinearMSE(alpha=1.0).fit(sp.csr_array(X), y).solver_ == "lsmr"
+    assert rb.LinearMSE(alpha=1.0).fit(sp.csr_array(X), y).solver_ == "cgls"
     monkeypatch.setattr("rosenblatt.least_squares.linear.MAX_REFINED_GRAM", 40)
     monkeypatch.setattr("rosenblatt.least_squares.refinement.MAX_ROUNDS", 0)  # as if the rounds did not converge
-    assert rb.LinearMSE(alpha=1.0).fit(sp.csr_array(X), y).solver_ == "lsmr"
+    assert rb.LinearMSE(alpha=1.0).fit(sp.csr_array(X), y).solver_ == "cgls"
+
+
+@pytest.mark.parametrize("shape", [(40, 90), (90, 40)])
+def test_a_factor_in_float32_is_refined_to_the_same_minimum_or_left(
+    shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = counts(*shape)
+    for largest_error, alpha in ((0.1, 1e-1 * np.square(X).sum()), (np.inf, 1e-7)):  # the second one cannot be refined
+        monkeypatch.setattr("rosenblatt.least_squares.refinement.MAX_FLOAT32_ERROR", -1.0)
+        exact = rb.LinearMSE(alpha=alpha).fit(sp.csr_array(X), y)
+        monkeypatch.setattr("rosenblatt.least_squares.refinement.MAX_FLOAT32_ERROR", largest_error)
+        model = rb.LinearMSE(alpha=alpha).fit(sp.csr_array(X), y)
+        assert model.solver_ == exact.solver_
+        np.testing.assert_allclose(model.coef_, exact.coef_, rtol=0, atol=1e-9 * abs(exact.coef_).max())
+
+
+def test_products_of_rows_with_repeated_columns_are_exact() -> None:
+    X, y = counts(40, 60)
+    parts = sp.coo_array(X)
+    row, column = np.r_[parts.row, parts.row], np.r_[parts.col, parts.col]
+    twice = sp.coo_array((np.r_[parts.data, parts.data], (row, column)), shape=X.shape)
+    order = np.argsort(row, kind="stable")
+    repeated = sp.csr_array((twice.data[order], column[order], np.r_[0, np.bincount(row).cumsum()]), shape=X.shape)
+    expected = rb.LinearMSE(alpha=1.0).fit(sp.csr_array(2.0 * X), y)
+    np.testing.assert_allclose(rb.LinearMSE(alpha=1.0).fit(repeated, y).coef_, expected.coef_, rtol=1e-9, atol=1e-12)

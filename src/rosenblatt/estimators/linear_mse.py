@@ -66,7 +66,7 @@ class LinearMSE(LinearClassifier):
         The tolerance of the iterative solver, which is used for sparse X with many rows and many columns: the
         residual or its gradient, relative to their size, as LSMR measures it. All other solvers are direct.
     max_iter : int, default=1000
-        The number of iterations of the iterative solver, for each class. If it is reached before `tol`, the fit warns.
+        The number of iterations of the iterative solver. If it is reached before `tol`, the fit warns.
     class_weight : dict, "balanced" or None, default=None
         Multiplies `sample_weight`.
     verbose : int, default=0
@@ -86,11 +86,11 @@ class LinearMSE(LinearClassifier):
         The mean squared error over the training rows (by weight) and classes.
     rank_ : int or None
         The number of linearly independent columns of the augmented rows, to working precision (with alpha > 0: of those that
-        were used). None for "lsmr" and the refined solvers, which do not compute it.
-    solver_ : {"normal", "qr", "svd", "rows", "rows-svd", "refined", "rows-refined", "lsmr"}
+        were used). None for "cgls" and the refined solvers, which do not compute it.
+    solver_ : {"normal", "qr", "svd", "rows", "rows-svd", "refined", "rows-refined", "cgls"}
         How it was solved, see `least_squares/linear.py`.
     n_iter_ : int
-        The iterations of "lsmr", the largest number of a class, or the rounds of refinement; 1 for all other solvers.
+        The iterations of "cgls", or the rounds of refinement; 1 for all other solvers.
     stop_ : Stop
         How well it was solved.
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from scipy.sparse import csr_array
 
 from ..array_types import FloatArray
 from ..data.problem import Problem, dense_array
+from ..kernels.linear.row_blocks import add_scaled_pairs
 from ..kernels.linear.rows import CSR
 from .moments import (
     BLOCK_VALUES,
@@ -46,29 +49,46 @@ class AugmentedRows:
         X, n = self.problem.matrix(), self.problem.n_rows
         K = np.zeros((n, n))
         if isinstance(self.problem.rows, CSR):
-            for some, rows in row_blocks(self.problem):
-                for others, more in row_blocks(self.problem):
-                    K[some, others] = dense_array((rows / self.unit) @ (more.T / self.unit))
+            self._add_sparse_products(K)
         else:
             wide = max(64, BLOCK_VALUES // n)
             for start in range(0, X.shape[1], wide):
                 block = X[:, start : start + wide].astype(np.float64) / self.unit
                 K += block @ block.T
-        K += self.x0 * self.x0
-        K *= self.root
-        K *= self.root.T
+        if self.x0:
+            K += self.x0 * self.x0
+        if self.problem.labels.weights.size:
+            K *= self.root
+            K *= self.root.T
         if self.centered:
-            for matrix in (K, K.T):
-                self._center_in_place(matrix)
-        K = K.T
+            self._center_in_place(K)
         np.einsum("ii->i", K)[:] += self.ridge
         return K
 
-    def _center_in_place(self, matrix: FloatArray) -> None:
-        means = self.direction @ matrix
-        for start in range(0, len(matrix), ROWS_PER_BLOCK):
+    def _add_sparse_products(self, K: FloatArray) -> None:
+        """K += XX' / unit^2, from the pairs of nonzeros in each column."""
+        X, (n, d) = self.problem.matrix(), (self.problem.n_rows, self.problem.n_features)
+        wide = max(1, int(d * min(1.0, n / max(1.0, self.problem.density))))  # a transposed part has at most n^2 values
+        for start in range(0, d, wide):
+            part = X if wide >= d else X[:, start : start + wide]
+            columns = csr_array(part.T, dtype=np.float64, copy=True)
+            columns.sum_duplicates()
+            columns.data /= self.unit
+            add_scaled_pairs(CSR(columns.data, columns.indices, columns.indptr, n), np.zeros(0), np.zeros(0), K)
+        for start in range(0, n, ROWS_PER_BLOCK):
+            stop = min(start + ROWS_PER_BLOCK, n)
+            K[start:stop, start:stop] += np.triu(K[start:stop, start:stop], 1).T
+            K[stop:, start:stop] = K[start:stop, stop:].T
+
+    def _center_in_place(self, K: FloatArray) -> None:
+        """K = (1 - uu') K (1 - uu'), u the direction of the row weights."""
+        u = self.direction
+        means = u @ K
+        means -= 0.5 * (u @ means) * u
+        for start in range(0, len(K), ROWS_PER_BLOCK):
             some = slice(start, start + ROWS_PER_BLOCK)
-            matrix[some] -= np.multiply.outer(self.direction[some], means)
+            K[some] -= np.multiply.outer(u[some], means)
+            K[some] -= np.multiply.outer(means[some], u)
 
     def squares(self) -> FloatArray:
         """A'A + ridge, for sparse rows."""
@@ -112,6 +132,36 @@ class AugmentedRows:
             block = self.center(dense.astype(np.float64) / self.unit * self.root)
             R = upper(np.concatenate([R, block.T]))
         return R
+
+    @cached_property
+    def norm(self) -> float:
+        """The Frobenius norm of A."""
+        total = self.x0 * self.x0 * float(self.c.sum())
+        for some, rows in row_blocks(self.problem):
+            scaled = rows / self.unit
+            squares = (csr_array(scaled) if isinstance(self.problem.rows, CSR) else scaled) ** 2
+            total += float(self.c[some, 0] @ squares.sum(axis=1))
+        if self.centered:
+            means = multiply_transposed(self.problem, self.root * self.direction[:, None]) / self.unit
+            total -= float(np.square(means).sum())
+        return float(np.sqrt(max(0.0, total)))
+
+    def excess(self, left: FloatArray, gradient: FloatArray, W: FloatArray, tol: float) -> FloatArray:
+        """For each head, how far W is from the tolerance: at most 1 where it is reached.
+
+        Either the residual or its gradient is small, relative to its size, as LSMR measures it; the residual is that of the
+        system extended by the ridge.
+
+        left : T - A W
+        gradient : A'(T - A W) - ridge W
+        """
+        residual = np.sqrt(np.square(left).sum(axis=0) + self.ridge * np.square(W).sum(axis=0))
+        slope = np.sqrt(np.square(gradient).sum(axis=0))
+        size = np.linalg.norm(self.right, axis=0) + self.norm * np.linalg.norm(W, axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            of_residual = residual / (tol * size)
+            of_gradient = slope / (tol * (self.norm + np.sqrt(self.ridge)) * residual)
+        return np.where(residual > 0.0, np.fmin(of_residual, of_gradient), 0.0)
 
     def weights(self, U: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(heads, bias) of W = A'U."""

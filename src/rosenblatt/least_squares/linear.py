@@ -8,33 +8,31 @@ Solved     more rows than columns: from P'P by Cholesky ("normal"), if the estim
            ("qr") or, if it is singular to working precision, by its singular values ("svd").
            Fewer rows: from PP' by Cholesky ("rows"), if its condition allows, else by the singular values of a QR
            decomposition of P' ("rows-svd").
-           Sparse rows with many columns: from AA' or A'A, refined ("rows-refined", "refined", see `refinement.py`), or, if
-           both are too large, by LSMR ("lsmr"), which starts from 0 and so tends to the least norm.
+           Sparse rows with many columns: by conjugate gradients ("cgls", see `conjugate_gradients.py`), or, if these converge
+           slowly and AA' or A'A is not too large, from that, refined ("rows-refined", "refined", see `refinement.py`).
 Guarantee  "normal" has an error of at most about eps/MIN_GRAM_RCOND = 2e-10 of W, "qr" of eps times the condition of P. A
            singular value counts as zero below eps max(n, d) times the largest, columns scaled to length 1.
 Reference  A. Bjorck, Numerical Methods for Least Squares Problems (1996), ch. 2 and 3; rows: C. Paige, Math. Comp. 27 (1973);
-           blockwise QR: J. Demmel, L. Grigori, M. Hoemmen, J. Langou, SIAM J. Sci. Comput. 34 (2012);
-           D. Fong and M. Saunders, SIAM J. Sci. Comput. 33 (2011).
+           blockwise QR: J. Demmel, L. Grigori, M. Hoemmen, J. Langou, SIAM J. Sci. Comput. 34 (2012).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import count
 
 import numpy as np
 from scipy.linalg import lapack
-from scipy.sparse.linalg import LinearOperator, lsmr
 
 from ..array_types import FloatArray, IntArray, Matrix
 from ..data.problem import Problem
 from ..kernels.linear.rows import CSR, EPS
 from ..online.stopping import Stop
 from ..parallel import one_blas_thread
-from ..progress import Progress, ProgressCallback, problem_callback
+from ..progress import ProgressCallback
 from ..reporting.text import plural, short
 from .augmented_rows import AugmentedRows
+from .conjugate_gradients import ConjugateGradients
 from .moments import far_means, n_heads, squared, triangle, upper
 from .refinement import refine
 
@@ -46,6 +44,8 @@ MIN_TRIANGLE_RCOND = 1e-11
 MAX_SPARSE_GRAM = 3000
 MAX_SPARSE_SVD = 1500
 MAX_REFINED_GRAM = 6000  # the largest Gram matrix of sparse rows that is refined, about 300 MB
+# The time to multiply a nonzero twice in an iteration, in units of one multiplication of a Cholesky decomposition (measured).
+ITERATION_COST = 72.0
 MAX_COPIED_VALUES = 1 << 24  # the largest X that may be copied
 
 
@@ -74,8 +74,8 @@ def least_squares(
 ) -> LeastSquaresSolution:
     """Solve by the method for the shape of the rows, and by a slower one if its conditioning is too bad.
 
-    max_iter : the limit on the iterations of LSMR, for each head.
-    progress : called in each iteration of LSMR.
+    max_iter : the limit on the iterations of conjugate gradients.
+    progress : called in each iteration of conjugate gradients.
     """
     n, d = problem.n_visited, problem.n_features
     side, sparse = min(n, d), isinstance(problem.rows, CSR)
@@ -84,8 +84,7 @@ def least_squares(
         if not sparse or side <= MAX_SPARSE_GRAM:
             found = from_products(problem, ridge) if n <= d else _from_squares(problem, ridge)
         if found is None and sparse and side > MAX_SPARSE_SVD:
-            found = _by_refinement(problem, ridge, tol) if side <= MAX_REFINED_GRAM else None
-            found = by_lsmr(problem, ridge, tol, max_iter, progress) if found is None else found
+            found = _by_iterations(problem, ridge, tol, max_iter, progress)
         if found is None:
             found = from_columns(problem, ridge) if n <= d else from_triangle(triangle(problem), d, problem.x0, ridge, n)
     return checked(found)
@@ -276,49 +275,31 @@ def _from_rows(A: AugmentedRows) -> LeastSquaresSolution:
     return LeastSquaresSolution(heads, bias, A.mse(heads, bias), rank, "rows-svd", stop)
 
 
-def _by_refinement(problem: Problem, ridge: float, tol: float) -> LeastSquaresSolution | None:
-    """Solve by refinement; None if it does not reach the tolerance."""
-    with np.errstate(all="ignore"):
-        A = AugmentedRows(problem, ridge)
-        found = refine(A, tol)
-        if found is None:
-            return None
-        heads, bias = A.finished(found.W[1:].T / A.unit, found.W[0] / A.unit)
-        how = f"Cholesky decomposition and {plural(found.rounds, 'refinement')}, with tol={short(tol, 6)}"
-        solver = "rows-refined" if problem.n_rows <= problem.n_features else "refined"
-        stop = Stop("solved", f"solved by {how}")
-        return LeastSquaresSolution(heads, bias, A.mse(heads, bias), None, solver, stop, iterations=found.rounds)
-
-
-def by_lsmr(
+def _by_iterations(
     problem: Problem, ridge: float, tol: float, max_iter: int, progress: ProgressCallback | None
 ) -> LeastSquaresSolution:
-    """Solve by LSMR, each head separately."""
+    """Solve by conjugate gradients, or by refinement if that is possible and they would take longer."""
     with np.errstate(all="ignore"):
-        A, n, d = AugmentedRows(problem, ridge), problem.n_rows, problem.n_features
-        iterations, callback = count(1), progress
-
-        def times(v: FloatArray) -> FloatArray:
-            if callback is not None:  # LSMR itself has none, but it multiplies by the matrix once in each iteration
-                made = next(iterations)
-                callback(Progress(made, max_iter=max_iter, text=f"iteration {made}"))
-            return A.times(v[:, None])[:, 0]
-
-        def transposed(u: FloatArray) -> FloatArray:
-            return A.transposed(u[:, None])[:, 0]
-
-        operator = LinearOperator((n, d + 1), matvec=times, rmatvec=transposed, dtype=np.float64)
-        W, most, done = np.zeros((n_heads(problem), d + 1)), 0, True
-        for h in range(len(W)):
-            iterations, callback = count(1), problem_callback(progress, h, len(W))
-            W[h], why, steps = lsmr(
-                operator, A.right[:, h], damp=np.sqrt(A.ridge), atol=tol, btol=tol, conlim=0.0, maxiter=max_iter
-            )[:3]
-            most, done = max(most, int(steps)), done and why != 7
-        heads, bias = A.finished(W[:, 1:] / A.unit, W[:, 0] / A.unit)
-        if done:
-            stop = Stop("solved", f"solved by LSMR after {plural(most, 'iteration')}, with tol={short(tol, 6)}")
+        A, side = AugmentedRows(problem, ridge), min(problem.n_visited, problem.n_features)
+        gradients = ConjugateGradients(A, tol)
+        if side <= MAX_REFINED_GRAM:
+            multiplied = problem.rows.values.size + problem.n_rows + problem.n_features
+            worth = side**3 / 3.0 / (ITERATION_COST * multiplied * n_heads(problem))
+            refined = None if gradients.run(max_iter, progress, worth) else refine(A, tol)
+            if refined is not None:
+                how = f"Cholesky decomposition and {plural(refined.rounds, 'refinement')}, with tol={short(tol, 6)}"
+                solver = "rows-refined" if problem.n_rows <= problem.n_features else "refined"
+                return _iterated(A, refined.W, solver, Stop("solved", f"solved by {how}"), refined.rounds)
+        if gradients.run(max_iter, progress):
+            made = plural(gradients.iterations, "iteration")
+            stop = Stop("solved", f"solved by conjugate gradients after {made}, with tol={short(tol, 6)}")
         else:
-            sentence = f"stopped LSMR after {plural(max_iter, 'iteration')} (the limit), before tol={short(tol, 6)}"
+            limit = plural(max_iter, "iteration")
+            sentence = f"stopped conjugate gradients after {limit} (the limit), before tol={short(tol, 6)}"
             stop = Stop("passes", sentence, limit=max_iter)
-        return LeastSquaresSolution(heads, bias, A.mse(heads, bias), None, "lsmr", stop, iterations=most)
+        return _iterated(A, gradients.W, "cgls", stop, gradients.iterations)
+
+
+def _iterated(A: AugmentedRows, W: FloatArray, solver: str, stop: Stop, iterations: int) -> LeastSquaresSolution:
+    heads, bias = A.finished(W[1:].T / A.unit, W[0] / A.unit)
+    return LeastSquaresSolution(heads, bias, A.mse(heads, bias), None, solver, stop, iterations=iterations)
