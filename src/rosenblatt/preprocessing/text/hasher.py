@@ -29,7 +29,7 @@ from .murmur import murmur3_of
 from .words import DEFAULT_WORDS, stop_word_table, word_pattern
 
 MAX_COLUMNS = 2**31 - 1
-TOKENS_PER_BLOCK = 1 << 16
+TOKENS_PER_BLOCK = 1 << 12  # small blocks stay in the cache of a core
 DEFAULT_PATTERN = r"(?u)\b\w\w+\b"
 # Parameters that decide the meaning of a column; the others change values or decoding only.
 NAMING_PARAMETERS = (
