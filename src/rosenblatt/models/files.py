@@ -20,7 +20,7 @@ from .attributes import check_model_parameters
 from .container import FORMAT, Arrays, Meta, Parts, all_finite, pack, read
 from .model import Model, RecipeLike, provenance_now, provenance_of_data
 from .state import estimator_of, model_of
-from .strict_json import require
+from .strict_json import InvalidContentError, require
 from .values import check_label_width, decode, decode_classes, encode, encode_classes
 from .votes import StoredVote, votes_from_parts, votes_to_parts
 
@@ -238,9 +238,10 @@ def _group_arrays(arrays: Arrays) -> dict[str, Arrays]:
     groups: dict[str, Arrays] = {group: {} for group in _GROUPS}
     for name, array in arrays.items():
         first = name.split(".", 1)[0]
-        require(first in groups, f"unknown array {name}")
-        unchecked = array.dtype.kind != "f" or name.startswith(_MAY_BE_INFINITE)
-        require(unchecked or all_finite(array), f"array {name} contains NaN or infinity")
+        if first not in groups:
+            raise InvalidContentError(f"unknown array {name}")
+        if array.dtype.kind == "f" and not name.startswith(_MAY_BE_INFINITE) and not all_finite(array):
+            raise InvalidContentError(f"array {name} contains NaN or infinity")
         groups[first][name] = array
     return groups
 
