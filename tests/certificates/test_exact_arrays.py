@@ -14,7 +14,7 @@ import pytest
 import scipy.sparse as sp
 
 import rosenblatt as rb
-from rosenblatt.certificates.exact_arrays import exact_matrix, label_text
+from rosenblatt.certificates.exact_arrays import canonical_label, exact_matrix
 
 BIG = 2**53  # the next whole number is not a float64
 FLOATS, Y = np.array([[float(BIG), 0.0], [float(BIG), 0.0]]), [0, 1]
@@ -195,7 +195,7 @@ def test_inconsistent_sparse_matrices_are_refused() -> None:
     ],
 )  # fmt: skip
 def test_labels_as_text(label: object, text: str) -> None:
-    assert label_text(label) == text
+    assert canonical_label(label) == text
 
 
 @pytest.mark.parametrize(

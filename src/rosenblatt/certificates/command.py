@@ -27,7 +27,7 @@ from typing import IO
 
 import numpy as np
 
-from .exact_arrays import Array, MatrixLike, SparseRows, label_text
+from .exact_arrays import Array, MatrixLike, SparseRows, canonical_label
 from .files import load_certificate
 from .verify import verify
 
@@ -97,7 +97,7 @@ def _parse_svmlight(lines: list[Line], n_columns: int, name: str) -> tuple[Spars
             raise ValueError(f"{name}, line {number}: a column occurs twice")
         first = min(first, row[0][0]) if row else first
         nonzero = [(column, value) for column, value in row if value != 0]
-        labels.append(label_text(label))
+        labels.append(canonical_label(label))
         columns.extend(column for column, _ in nonzero)
         values.extend(value for _, value in nonzero)
         indptr.append(len(columns))
@@ -122,7 +122,7 @@ def _parse_csv(lines: list[Line], label: int, name: str) -> tuple[Array, Labels]
             raise ValueError(f"{name}, line {number}: expected {width - 1} numbers and a label")
         _check_whole_numbers(_without(row, label), f"{name}, line {number}")
         table.append(numbers)
-    return np.array(table, np.float64).reshape(len(table), width - 1), [label_text(row[label]) for _, row in rows]
+    return np.array(table, np.float64).reshape(len(table), width - 1), [canonical_label(row[label]) for _, row in rows]
 
 
 def _split_csv(lines: list[Line], delimiter: str) -> list[tuple[int, list[str]]]:

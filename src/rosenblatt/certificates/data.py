@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from .exact_arrays import VALUES_PER_BLOCK, Array, MatrixLike, SparseRows, exact_labels, exact_matrix, label_text
+from .exact_arrays import VALUES_PER_BLOCK, Array, MatrixLike, SparseRows, canonical_label, exact_labels, exact_matrix
 
 # The columns with nonzero values, their values as integers, and the common denominator of these, a power of two.
 Row: TypeAlias = tuple[list[int], list[int], int]
@@ -28,7 +28,7 @@ class Data:
         texts: dict[object, str] = {}
         for label in self.given_labels:
             if (type(label), label) not in texts:
-                texts[type(label), label] = label_text(label)
+                texts[type(label), label] = canonical_label(label)
         self.labels = [texts[type(label), label] for label in self.given_labels]
 
     def check_labels(self) -> None:

@@ -247,7 +247,7 @@ def _is_nan(label: object) -> bool:
     return isinstance(label, float | np.floating | Decimal) and label != label
 
 
-def label_text(label: object) -> str:
+def canonical_label(label: object) -> str:
     """The text by which labels are compared: 1, 1.0, "+1" and "1" are equal, so that labels from different files agree."""
     label = label.item() if isinstance(label, np.generic) else label
     text = str(label).strip()

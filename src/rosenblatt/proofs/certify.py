@@ -25,7 +25,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from ..array_types import Array, IntArray, Matrix, MatrixLike
 from ..certificates.data import Data
 from ..certificates.digit_budget import CertificateTooLargeError
-from ..certificates.exact_arrays import check_exact, exact_matrix, label_text
+from ..certificates.exact_arrays import canonical_label, check_exact, exact_matrix
 from ..certificates.statements import Certificate
 from ..certificates.time_limit import OutOfTimeError, run_until
 from ..certificates.verify import CheckCode, check_certificate
@@ -166,7 +166,7 @@ def validated_rows(X: MatrixLike, y: npt.ArrayLike, caller: str, max_classes: in
         raise ValueError(f"{caller} needs at least two classes, but y has only one: {classes.tolist()[0]!r}")
     if max_classes is not None and len(classes) > max_classes:
         raise ValueError(f"{caller} supports {max_classes} classes, but y has {len(classes)}")
-    names = [label_text(label) for label in classes.tolist()]
+    names = [canonical_label(label) for label in classes.tolist()]
     if len(set(names)) < len(names):
         raise ValueError(f"two labels of y are equal as text or as numbers, got {classes.tolist()}; rename one of them")
     try:

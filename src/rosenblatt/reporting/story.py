@@ -87,7 +87,7 @@ class Facts:
     def __init__(self, story: Story) -> None:
         self.story = story
         self.classes = story.estimator.classes_
-        self.names = [label_text(name) for name in (story.class_names or self.classes.tolist())]
+        self.names = [shown_label(name) for name in (story.class_names or self.classes.tolist())]
 
     @property
     def k(self) -> int:
@@ -187,10 +187,10 @@ class Facts:
         return str(names[j]) if names is not None and j < len(names) else f"feature {j}"
 
 
-def label_text(label: object) -> str:
-    """Write a label; whole floats are written as integers.
+def shown_label(label: object) -> str:
+    """The label as it is shown; whole floats are shown as integers.
 
-    >>> label_text(3.0), label_text(-1), label_text("spam")
+    >>> shown_label(3.0), shown_label(-1), shown_label("spam")
     ('3', '-1', 'spam')
     """
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..array_types import Array, MatrixLike
 from ..certificates.data import Data
-from ..certificates.exact_arrays import label_text
+from ..certificates.exact_arrays import canonical_label
 from ..certificates.exact_numbers import root_above
 from ..certificates.sentences import ClashShape, describe_rows
 from ..certificates.statements import About, Ceiling, Inseparable, Pair, Undecided
@@ -124,7 +124,7 @@ class NotSeparable(ValueError):  # noqa: N818  a statement, as StopIteration is
         """
         labels = self._two(y)
         data = Data(X, labels)
-        this = label_text(self.positive if self._plain(y) else True)
+        this = canonical_label(self.positive if self._plain(y) else True)
         classes = sorted(set(data.labels), key=lambda name: name == this)
         about = About(data.n_rows, data.n_columns, tuple(classes), data.sha256, self.free)
         share = 2 if self.free else 1

@@ -265,11 +265,11 @@ def certify_training_rows(request: Request, prepared: Prepared) -> Certificate |
     small = values * max(1, len(prepared.classes) - 1) <= QUICK_PROOF_VALUES
     if request.certify is False or (request.certify is None and not small):
         return None
-    from ..certificates.exact_arrays import label_text
+    from ..certificates.exact_arrays import canonical_label
     from ..certificates.statements import Inseparable
     from ..proofs.certify import certify
 
-    if request.certify is None and len({label_text(label) for label in prepared.classes.tolist()}) < len(prepared.classes):
+    if request.certify is None and len({canonical_label(label) for label in prepared.classes.tolist()}) < len(prepared.classes):
         return None  # such as 01 and 1, which a certificate does not tell apart
     fit_intercept = bool(request.parameters.get("fit_intercept", True))
     time_limit = None if request.certify else QUICK_PROOF_SECONDS

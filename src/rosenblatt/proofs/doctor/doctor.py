@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...array_types import Array, IntArray, Matrix, MatrixLike
-from ...certificates.exact_arrays import label_text
+from ...certificates.exact_arrays import canonical_label
 from ...certificates.statements import About, Certificate, Inseparable, Pair, Separable
 from ...certificates.verify import verify
 from ...data.polynomials import count_monomials
@@ -190,7 +190,7 @@ class _Examination:
         """The certificate from two equal rows with different labels, which needs no search."""
         given, codes = self.given, self.given.codes
         i, j = group[0], next(row for row in group if codes[row] != codes[group[0]])
-        names = tuple(label_text(label) for label in self.classes)
+        names = tuple(canonical_label(label) for label in self.classes)
         about = About(given.X.shape[0], given.X.shape[1], names, given.data.sha256, self.intercept)
         half = Fraction(1, 2)
         certificate = Inseparable(about, (Pair(i, int(codes[j]), half), Pair(j, int(codes[i]), half)))
