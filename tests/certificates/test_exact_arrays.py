@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -32,6 +33,19 @@ def _sparse(kind: str, *values: int, dtype: Any = np.int64) -> Any:
     return sp.csc_array((entries.data, entries.row, [0, len(values), len(values)]), shape=(2, 2)) if kind == "csc" else entries
 
 
+class Rows:
+    """A sequence that is neither a list nor a tuple; NumPy reads it as one."""
+
+    def __init__(self, *rows: list[float]) -> None:
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, row: int) -> list[float]:
+        return self.rows[row]
+
+
 def _flagged() -> Any:
     matrix = sp.csr_array((np.array([BIG, BIG, 1.0]), np.zeros(3, int), [0, 1, 3]), shape=(2, 2))
     matrix.has_canonical_format = True  # it is not
@@ -44,6 +58,9 @@ ROUNDED: dict[str, Callable[[], Any]] = {
     "list beside floats": lambda: [[BIG, 0.0], [BIG + 1, 0.0]],
     "list of arrays": lambda: [np.array([BIG, 0]), np.array([BIG + 1, 0]), np.array([0.5, 0.5])],
     "tuple of uint64 and int64": lambda: ((np.uint64(BIG), np.int64(0)), (np.uint64(BIG + 1), np.int64(-1))),
+    "deque beside floats": lambda: deque([[BIG, 0.0], [BIG + 1, 0.0]]),
+    "deques beside floats": lambda: [deque([BIG, 0.0]), deque([BIG + 1, 0.0])],
+    "other sequences beside floats": lambda: Rows([BIG, 0.0], [BIG + 1, 0.0]),
     "int64": lambda: np.array([[BIG, 0], [BIG + 1, 0]]),
     "uint64": lambda: np.array([[BIG, 0], [BIG + 1, 0]], np.uint64),
     "big-endian": lambda: np.array([[BIG, 0], [BIG + 1, 0]], ">i8"),
@@ -64,7 +81,9 @@ ROUNDED: dict[str, Callable[[], Any]] = {
     "frame of nullable integers": lambda: pd.DataFrame({"a": pd.array([BIG, BIG + 1], dtype="Int64"), "b": [0.0, 0.0]}),
     "frame of Arrow integers": lambda: pd.DataFrame({"a": pd.array([BIG, BIG + 1], dtype="int64[pyarrow]"), "b": [0.0, 0.0]}),
     "sparse frame": lambda: pd.DataFrame({"a": pd.arrays.SparseArray([BIG, BIG + 1]), "b": pd.arrays.SparseArray([0, 0])}),
+    "frame of categories": lambda: pd.DataFrame({"a": pd.Categorical([BIG, BIG + 1]), "b": pd.Categorical([0.0, 0.0])}),
     "Arrow table": lambda: pa.table({"a": [BIG, BIG + 1], "b": [0.0, 0.0]}),
+    "Arrow batch": lambda: pa.record_batch({"a": [BIG, BIG + 1], "b": [0.0, 0.0]}),
 }
 NOT_NUMBERS: dict[str, Callable[[], Any]] = {
     "text": lambda: np.array([[str(BIG), "0"], [str(BIG), "0"]]),
@@ -79,6 +98,9 @@ NOT_NUMBERS: dict[str, Callable[[], Any]] = {
     "records": lambda: np.zeros((2, 2), [("a", float)]),
     "none": lambda: [[None, 0.0], [None, 0.0]],
     "masked": lambda: np.ma.array(FLOATS, mask=[[1, 0], [0, 0]]),
+    "masked rows of a deque": lambda: deque([np.ma.array([float(BIG), 0.0], mask=[1, 0]), [float(BIG), 0.0]]),
+    "null of a dictionary": lambda: pa.table({"a": pa.array([float(BIG), None]).dictionary_encode(), "b": [0.0, 0.0]}),
+    "null": lambda: pa.table({"a": pa.array([BIG, None]), "b": [0.0, 0.0]}),
     "masked rows": lambda: [np.ma.array([float(BIG), 0.0], mask=[1, 0]), [float(BIG), 0.0]],
 }
 EXACT: dict[str, Callable[[], Any]] = {
@@ -91,6 +113,13 @@ EXACT: dict[str, Callable[[], Any]] = {
     "frame": lambda: pd.DataFrame({"a": [BIG, BIG], "b": [0.0, 0.0]}),
     "nullable frame": lambda: pd.DataFrame({"a": pd.array([BIG, BIG], dtype="Int64"), "b": [0.0, 0.0]}),
     "sparse frame": lambda: pd.DataFrame({"a": pd.arrays.SparseArray([BIG, BIG]), "b": pd.arrays.SparseArray([0, 0])}),
+    "sparse frame of two types": lambda: pd.DataFrame(
+        {"a": pd.arrays.SparseArray(FLOATS[:, 0], fill_value=0.0), "b": pd.arrays.SparseArray([False, False])}
+    ),
+    "deque": lambda: deque([[BIG, 0.0], [BIG, 0.0]]),
+    "buffer": lambda: memoryview(FLOATS),  # type: ignore[arg-type]
+    "categories": lambda: pd.DataFrame({"a": pd.Categorical([BIG, BIG]), "b": pd.Categorical([0.0, 0.0])}),
+    "dictionary": lambda: pa.table({"a": pa.array([BIG, BIG]).dictionary_encode(), "b": [0.0, 0.0]}),
     "sparse frame that is filled": lambda: pd.DataFrame({"a": [BIG, BIG], "b": [0.0, 0.0]}).astype(pd.SparseDtype(float, 1.0)),
     "Arrow table": lambda: pa.table({"a": [BIG, BIG], "b": [0.0, 0.0]}),
     "coo with duplicates": lambda: _sparse("coo", BIG, BIG - 1, 1),
@@ -126,7 +155,7 @@ def test_numbers_that_would_be_rounded_are_refused(name: str) -> None:
 @pytest.mark.parametrize("name", NOT_NUMBERS)
 @pytest.mark.parametrize("call", [rb.certify, lambda X, y: rb.verify(SAME_POINT, X, y)])
 def test_what_is_not_a_number_is_refused(name: str, call: Any) -> None:
-    with pytest.raises(ValueError, match=r"X must be numbers, got|X has masked values"):
+    with pytest.raises(ValueError, match=r"X must be numbers, got|X has (masked|missing) values"):
         call(NOT_NUMBERS[name](), Y)
 
 
@@ -202,6 +231,12 @@ def test_labels_as_text(label: object, text: str) -> None:
     ("y", "words"),
     [
         ([BIG, BIG + 1, 1.0], "y has numbers that float64 cannot hold exactly"),
+        (deque([BIG, BIG + 1, 1.0]), "y has numbers that float64 cannot hold exactly"),
+        ([1, "1", "0"], "two labels of y are equal as text or as numbers, got 1 and '1'"),
+        (["1.0", 1, "0"], "two labels of y are equal as text or as numbers, got '1.0' and 1"),
+        ([True, "True", "0"], "two labels of y are equal as text or as numbers, got True and 'True'"),
+        ([b"a", "a", "b"], "labels of bytes beside others"),
+        (deque(["a\0", "a", "b"]), "ends with a NUL character"),
         (["a\0", "a", "b"], "ends with a NUL character"),
         (np.ma.array([0, 1, 1], mask=[0, 0, 1]), "y has masked values"),
     ],
@@ -213,11 +248,16 @@ def test_labels_that_would_be_changed_are_refused(y: Any, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "y", [[2, None, 2], ["2", np.nan, "2"], [2.0, np.nan, 2.0], pd.array([2, None, 2], dtype="Int64"), [2, Decimal("nan"), 2]]
-)
+    "y",
+    [
+        [2, None, 2], ["2", np.nan, "2"], [2.0, np.nan, 2.0], pd.array([2, None, 2], dtype="Int64"), [2, Decimal("nan"), 2],
+        np.array(["2", None, "2"], np.dtypes.StringDType(na_object=None)),
+        np.array(["2", np.nan, "2"], np.dtypes.StringDType(na_object=np.nan)), pa.array([2, None, 2]).dictionary_encode(),
+    ],
+)  # fmt: skip
 def test_missing_labels_are_refused(y: Any) -> None:
     certificate = rb.certify([[0.0], [1.0], [2.0]], ["2", "nan", "2"])
-    with pytest.raises(ValueError, match="y has missing labels"):
+    with pytest.raises(ValueError, match=r"y has missing (labels|values)"):
         rb.verify(certificate, [[0.0], [1.0], [2.0]], y)
 
 

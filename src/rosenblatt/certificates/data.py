@@ -10,7 +10,16 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from .exact_arrays import VALUES_PER_BLOCK, Array, MatrixLike, SparseRows, canonical_label, exact_labels, exact_matrix
+from .exact_arrays import (
+    VALUES_PER_BLOCK,
+    Array,
+    MatrixLike,
+    SparseRows,
+    canonical_labels,
+    check_distinct,
+    exact_labels,
+    exact_matrix,
+)
 
 # The columns with nonzero values, their values as integers, and the common denominator of these, a power of two.
 Row: TypeAlias = tuple[list[int], list[int], int]
@@ -25,20 +34,11 @@ class Data:
             raise ValueError(f"X must have two dimensions, got shape {self.X.shape}")
         self.n_rows, self.n_columns = map(int, self.X.shape)
         self.given_labels = exact_labels(y, self.n_rows).tolist()
-        texts: dict[object, str] = {}
-        for label in self.given_labels:
-            if (type(label), label) not in texts:
-                texts[type(label), label] = canonical_label(label)
-        self.labels = [texts[type(label), label] for label in self.given_labels]
+        self.labels = canonical_labels(self.given_labels)
 
     def check_labels(self) -> None:
-        """Raise `ValueError` if two labels differ but are compared as equal, such as "1" and "1.0": classes would be merged."""
-        known: dict[str, object] = {}
-        for text, label in zip(self.labels, self.given_labels, strict=True):
-            if known.setdefault(text, label) != label:
-                raise ValueError(
-                    f"two labels of y are equal as text or as numbers, got {known[text]!r} and {label!r}; rename one"
-                )
+        """Raise `ValueError` if two labels differ but are compared as equal, such as "1" and "1.0"."""
+        check_distinct(self.given_labels, self.labels)
 
     @property
     def n_values(self) -> int:

@@ -23,6 +23,7 @@ MAX_WHOLE_FLOAT = 2.0**53  # float64 holds all smaller whole numbers
 VALUES_PER_BLOCK = 1 << 18
 _TOO_LONG = "{} has numbers that float64 cannot hold exactly, such as integers above 2**53; scale or round them"
 _KINDS = {"c": "complex numbers", "M": "dates", "m": "durations", "V": "records", "U": "text", "S": "text", "T": "text"}
+_PLAIN_TYPES = (list, float, int, str, tuple, bool)
 
 
 class SparseMatrix(Protocol):
@@ -54,18 +55,19 @@ def exact_matrix(X: MatrixLike) -> Array | SparseRows:
     if hasattr(X, "tocsr"):
         return _exact_csr(X)
     frame: Any = X
-    if hasattr(X, "sparse") and hasattr(frame.sparse, "to_coo") and all(dtype.fill_value == 0 for dtype in frame.dtypes):
-        for _, column in frame.items():
-            exact_numbers(column.array.sp_values)
-        return _exact_csr(frame.sparse.to_coo())
+    if hasattr(X, "sparse") and hasattr(X, "items") and all(dtype.fill_value == 0 for dtype in frame.dtypes):  # pandas
+        return _sparse_frame(frame)
     columns = _frame_columns(X)
     return exact_numbers(X) if columns is None else np.column_stack([exact_numbers(column) for column in columns])
 
 
 def check_exact(X: MatrixLike, y: npt.ArrayLike) -> None:
-    """Raise `ValueError` if a conversion of X or y to float64 or to an array of labels would change a number."""
-    if exact_labels(y, exact_matrix(X).shape[0]).dtype.kind == "O" and np.asarray(y).dtype.kind == "f":
-        exact_numbers(y, "y")
+    """Raise `ValueError` if a conversion of X or y to float64 or to an array of labels would change a number or merge two."""
+    labels = exact_labels(y, exact_matrix(X).shape[0])
+    if labels.dtype.kind == "O":
+        if np.asarray(y).dtype.kind == "f":
+            exact_numbers(y, "y")
+        check_distinct(labels.tolist(), canonical_labels(labels.tolist()))
 
 
 def exact_numbers(values: npt.ArrayLike, name: str = "X") -> Array:
@@ -105,25 +107,49 @@ def _exact_float(value: Any, name: str) -> float:
 
 
 def _array(values: npt.ArrayLike, name: str) -> Array:
-    """The values as an array; a list of objects if NumPy would have rounded whole numbers beside floats."""
-    listed = isinstance(values, list | tuple)
-    for part in [values, *(values if listed else ())]:  # type: ignore[misc]
-        if isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part):
-            raise ValueError(f"{name} has masked values; fill or drop them")
-    array = np.asarray(values)
-    with np.errstate(invalid="ignore"):
-        rounded = listed and array.dtype.kind == "f" and bool((abs(array) >= MAX_WHOLE_FLOAT).any())
-    return np.array(values, dtype=object) if rounded else array
+    """The values as an array; one of objects if NumPy would have rounded whole numbers beside floats."""
+    listed = _is_sequence(values)
+    _check_complete(values, name)
+    for part in values if listed else ():  # type: ignore[union-attr]
+        if type(part) not in _PLAIN_TYPES:
+            _check_complete(part, name)
+    try:
+        array = np.asarray(values)
+        with np.errstate(invalid="ignore"):
+            rounded = listed and array.dtype.kind == "f" and bool((abs(array) >= MAX_WHOLE_FLOAT).any())
+        return np.array(values, dtype=object) if rounded else array
+    except np.ma.MaskError:  # a masked number in a list of numbers
+        raise ValueError(f"{name} has masked values; fill or drop them") from None
+
+
+def _is_sequence(values: object) -> bool:
+    """Whether NumPy chooses a type for the values, which may round them or make text of them: not for arrays and buffers."""
+    if hasattr(values, "__array__") or hasattr(values, "__array_interface__") or hasattr(values, "__array_struct__"):
+        return False
+    try:
+        memoryview(values)  # type: ignore[arg-type]
+    except TypeError:
+        return hasattr(values, "__len__") and hasattr(values, "__getitem__")
+    return False
+
+
+def _check_complete(values: object, name: str) -> None:
+    """Raise `ValueError` for masks and nulls that NumPy would drop: it reads the numbers behind them."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(f"{name} has masked values; fill or drop them")
+    nulls = getattr(values, "null_count", 0)  # of pyarrow; polars has a method
+    if nulls() if callable(nulls) else nulls:
+        raise ValueError(f"{name} has missing values; fill or drop their rows")
 
 
 def _frame_columns(X: Any) -> Iterable[npt.ArrayLike] | None:
-    """The columns of a data frame whose columns have different types; None for anything else."""
+    """The columns of a data frame; None for a frame of one type of NumPy, and for anything else."""
     if hasattr(X, "dtypes") and hasattr(X, "items"):  # pandas
-        same = len({str(dtype) for dtype in X.dtypes}) <= 1
+        same = len(set(X.dtypes)) <= 1 and all(isinstance(dtype, np.dtype) for dtype in X.dtypes)
         return None if same else [column.to_numpy() for _, column in X.items()]
     for method in ("iter_columns", "itercolumns"):  # polars, pyarrow
         if hasattr(X, method):
-            return [np.asarray(column) for column in getattr(X, method)()]
+            return list(getattr(X, method)())
     return None
 
 
@@ -155,6 +181,15 @@ def _exact_csr(X: Any) -> SparseRows:
         _check_indices(rows, shape[0])
         _check_indices(columns, shape[1])
     return _sorted_rows(rows.astype(np.int64), columns.astype(np.int64), data, shape)
+
+
+def _sparse_frame(X: Any) -> SparseRows:
+    """The rows of a data frame of sparse columns, whose values need not be of one type."""
+    columns = [column.array for _, column in X.items()]
+    places = [np.asarray(column.sp_index.indices, np.int64) for column in columns]
+    numbers = [np.repeat(np.int64(c), len(rows)) for c, rows in enumerate(places)]
+    values = [exact_numbers(column.sp_values).astype(np.float64) for column in columns]
+    return _sorted_rows(np.concatenate(places), np.concatenate(numbers), np.concatenate(values), (len(X), len(columns)))
 
 
 def _check_indices(indices: Array, end: int) -> None:
@@ -231,11 +266,16 @@ def exact_labels(y: npt.ArrayLike, n_rows: int) -> Array:
         raise ValueError(f"X has {n_rows} rows but y has {len(labels)} labels")
     if labels.dtype.kind in "VcMm":
         raise ValueError(f"labels of y must be numbers or text, got {_KINDS[labels.dtype.kind]}")
-    given = labels.tolist() if labels.dtype.kind in "fO" else []
-    if labels.dtype.kind in "US" and isinstance(y, list | tuple):  # NumPy made text of missing labels, and dropped NULs
-        given = list(y)
+    given = labels.tolist() if labels.dtype.kind in "fOT" else []
+    if labels.dtype.kind in "US" and _is_sequence(y):  # NumPy made text of numbers and missing labels, and dropped NULs
+        given = [each[0] if isinstance(each, list | tuple) else each for each in y]  # type: ignore[union-attr]
         if any(isinstance(label, str) and label.endswith("\0") for label in given):
             raise ValueError("a label of y ends with a NUL character, which NumPy would drop; rename it")
+        if any(isinstance(label, bytes) for label in given) and not all(isinstance(label, bytes) for label in given):
+            raise ValueError("y has labels of bytes beside others; decode them")
+        if not all(isinstance(label, str | bytes) for label in given):
+            labels = np.empty(n_rows, object)
+            labels[:] = given
     if any(label is None or type(label).__name__ in ("NAType", "NaTType") or _is_nan(label) for label in given):
         raise ValueError("y has missing labels; drop their rows")
     if not all(isinstance(label, Hashable) for label in given):
@@ -243,8 +283,25 @@ def exact_labels(y: npt.ArrayLike, n_rows: int) -> Array:
     return labels
 
 
+def check_distinct(labels: list[object], texts: list[str]) -> None:
+    """Raise `ValueError` if two labels differ but are compared as equal, such as "1" and "1.0": classes would be merged."""
+    known: dict[str, object] = {}
+    for text, label in zip(texts, labels, strict=True):
+        if known.setdefault(text, label) != label:
+            raise ValueError(f"two labels of y are equal as text or as numbers, got {known[text]!r} and {label!r}; rename one")
+
+
 def _is_nan(label: object) -> bool:
     return isinstance(label, float | np.floating | Decimal) and label != label
+
+
+def canonical_labels(labels: list[object]) -> list[str]:
+    """The texts of `canonical_label`, each made once."""
+    texts: dict[object, str] = {}
+    for label in labels:
+        if (type(label), label) not in texts:
+            texts[type(label), label] = canonical_label(label)
+    return [texts[type(label), label] for label in labels]
 
 
 def canonical_label(label: object) -> str:
