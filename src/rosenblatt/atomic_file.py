@@ -3,6 +3,8 @@
 A reader sees either the old file or the new one, even after a crash or a power failure. Temporary files are named
 `.NAME.PID-RANDOM.rosenblatt-tmp`, and their writers hold a lock on them, which ends with the process. The next write to the
 same target removes those that are not locked: their writers were killed.
+
+`open_regular` opens such files for reading, and nothing that would make a reader wait.
 """
 
 from __future__ import annotations
@@ -44,6 +46,30 @@ class WriteError(OSError):
     def __init__(self, message: str, number: int | None = None) -> None:
         super().__init__(message)
         self.errno = number
+
+
+class NotRegularFileError(OSError):
+    """A file to read is a pipe, a socket or a device."""
+
+    def __init__(self) -> None:
+        super().__init__("not a regular file but a directory, a pipe, a socket or a device")
+
+
+def open_regular(path: str, flags: int) -> int:
+    """Open a regular file; an `opener` of `open`. Opening a pipe without a writer would wait, and opening a device may act."""
+    if not _is_regular(os.stat(path), path):
+        raise NotRegularFileError
+    handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # it may have been replaced by a pipe since
+    if not _is_regular(os.fstat(handle), path):
+        os.close(handle)
+        raise NotRegularFileError
+    return handle
+
+
+def _is_regular(status: os.stat_result, path: str) -> bool:
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    return stat.S_ISREG(status.st_mode)
 
 
 def write_atomically(path: str | os.PathLike[str], content: Content) -> None:

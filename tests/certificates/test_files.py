@@ -18,6 +18,8 @@ import pytest
 
 import rosenblatt as rb
 from effort import in_time
+from rosenblatt.certificates import exact_numbers
+from rosenblatt.certificates.exact_numbers import decimal_text
 from rosenblatt.certificates.files import (
     MAX_BYTES,
     MAX_DIGITS,
@@ -177,6 +179,14 @@ def test_a_file_too_large_is_not_read(tmp_path: Path) -> None:
     assert in_time(time.perf_counter() - began, 0.5)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes")
+def test_pipes_and_devices_do_not_wait(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(ValueError, match=f"{path.name}: not a valid certificate: not a regular file"):
+            rb.load_certificate(path)
+
+
 def test_no_file(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "nowhere.json"):
         with pytest.raises(OSError, match=path.name):
@@ -199,6 +209,36 @@ def test_long_fractions_without_a_common_denominator_are_not_checked() -> None:
     content["augmented"]["planes"][0]["weights"], content["geometric"]["planes"][0]["weights"] = one, two
     assert not rb.verify(parse_certificate(json.dumps(_sealed(content)).encode()), X, Y)
     assert in_time(time.perf_counter() - began, 10.0)
+
+
+def test_a_certificate_of_long_fractions_is_printed_in_the_time_of_loading_it(monkeypatch: Any) -> None:
+    """Bounds and sentences reduced quotients of all digits, up to eight times, and wrote all digits as decimals."""
+    content, n = _content(SEPARABLE), 20_000
+    for space in ("augmented", "geometric"):
+        content[space] |= {
+            "lower_squared": f"{hex(3 ** (2 * n))}/{hex(5**n)}",
+            "upper_squared": f"{hex(7 ** (2 * n))}/{hex(11**n)}",
+        }
+    content["radius_squared"] = f"{hex(13 ** (2 * n))}/{hex(17**n)}"
+    certificate = parse_certificate(json.dumps(_sealed(content)).encode())
+    lower, upper = Fraction(9, 5) ** n, Fraction(49, 11) ** n
+    assert certificate.augmented.gap == float(1 - lower / upper) / (
+        1 + certificate.augmented.lower / certificate.augmented.upper
+    )
+    began = time.process_time()
+    printed = str(certificate)
+    assert in_time(time.process_time() - began, 0.5)
+    assert f"between {decimal_text(lower, 6, root=True)} and {decimal_text(upper, 6, root=True)}" in printed
+    monkeypatch.setattr(exact_numbers, "LONG_BITS", 1 << 40)
+    assert str(certificate) == printed
+
+
+def test_weights_of_absurdly_many_columns_are_not_listed() -> None:
+    certificate = parse_certificate(_with(["data", "columns"], 10**10))
+    with pytest.raises(
+        ValueError, match=r"the planes have 10,000,000,000 weights, too many for lists: use .*geometric\.planes"
+    ):
+        _ = certificate.coef
 
 
 def test_long_whole_numbers_are_written_in_hexadecimal(tmp_path: Path) -> None:

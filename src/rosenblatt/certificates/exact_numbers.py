@@ -11,6 +11,9 @@ from decimal import MAX_EMAX, MIN_EMIN, Decimal, localcontext
 from fractions import Fraction
 from typing import NamedTuple
 
+# Numbers of more than `LONG_BITS` are written from the first `KEPT_BITS` of numerator over denominator, about 120 digits.
+LONG_BITS, KEPT_BITS = 20_000, 400
+
 
 class Interval(NamedTuple):
     """Two floats, rounded outwards; the number lies between them, by proof.
@@ -44,6 +47,14 @@ def as_float(number: Fraction) -> float:
         return float(number)
     except OverflowError:
         return math.inf if number > 0 else -math.inf
+
+
+def quotient_as_float(dividend: Fraction, divisor: Fraction) -> float:
+    """The nearest float of dividend/divisor > 0. The quotient is not reduced, which takes seconds for 100,000 digits."""
+    try:
+        return (dividend.numerator * divisor.denominator) / (dividend.denominator * divisor.numerator)
+    except OverflowError:
+        return math.inf
 
 
 def root_below(square: Fraction) -> float:
@@ -91,8 +102,15 @@ def decimal_text(number: Fraction, digits: int, root: bool = False) -> str:
     >>> decimal_text(Fraction(1, 3), 4), decimal_text(Fraction(2), 6, root=True), decimal_text(Fraction(10) ** 400, 3)
     ('0.3333', '1.41421', '1e+400')
     """
+    numerator, denominator = number.numerator, number.denominator
+    shift = numerator.bit_length() - denominator.bit_length() - KEPT_BITS
+    long = numerator.bit_length() + denominator.bit_length() > LONG_BITS  # decimals of both would take seconds
     with localcontext(prec=40, Emax=MAX_EMAX, Emin=MIN_EMIN) as context:
-        value = Decimal(number.numerator) / Decimal(number.denominator)
+        if long:
+            quotient = (numerator << max(0, -shift)) // (denominator << max(0, shift))
+            value = Decimal(quotient) * Decimal(2) ** shift
+        else:
+            value = Decimal(numerator) / Decimal(denominator)
         value = value.sqrt() if root else value
         context.prec = digits
         value = (+value).normalize()

@@ -21,7 +21,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..atomic_file import write_atomically
+from ..atomic_file import NotRegularFileError, open_regular, write_atomically
 from .digit_budget import CertificateTooLargeError, shared_budget
 from .statements import About, Ceiling, Certificate, Inseparable, Margin, Pair, Plane, Separable, Undecided
 
@@ -93,7 +93,7 @@ def load_certificate(path: str | os.PathLike[str]) -> Certificate:
     Raises
     ------
     ValueError
-        If the file is not a certificate, is damaged, or exceeds the limits of size.
+        If the file is not a certificate, is a pipe or a device, is damaged, or exceeds the limits of size.
 
     See Also
     --------
@@ -110,12 +110,12 @@ def load_certificate(path: str | os.PathLike[str]) -> Certificate:
     True
     """
     path = Path(path)
-    with path.open("rb") as file:
-        raw = file.read(MAX_BYTES + 1) if os.fstat(file.fileno()).st_size <= MAX_BYTES else None
     try:
+        with open(path, "rb", opener=open_regular) as file:
+            raw = file.read(MAX_BYTES + 1) if os.fstat(file.fileno()).st_size <= MAX_BYTES else None
         _require(raw is not None, f"it has more than {MAX_BYTES >> 20} MB")
         return parse_certificate(raw or b"")
-    except ValueError as error:
+    except (ValueError, NotRegularFileError) as error:
         raise ValueError(f"{path.name}: not a valid certificate: {error}") from None
 
 

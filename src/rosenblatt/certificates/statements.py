@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal, NamedTuple
 
-from .exact_numbers import Interval, as_float, count_text, decimal_text, root_above, root_below
+from .exact_numbers import Interval, as_float, count_text, decimal_text, quotient_as_float, root_above, root_below
 from .sentences import ClashShape, describe_ceilings, describe_clash, describe_margins
 
 # The name of a margin is padded to this number of characters, so that two margins are aligned.
 MARGIN_NAME_CHARS = 47
+# The most weights that `Separable.coef` lists, in 256 MB.
+MAX_LISTED_WEIGHTS = 1 << 25
 
 
 class Pair(NamedTuple):
@@ -87,7 +89,11 @@ class Margin(Ceiling):
     @property
     def gap(self) -> float:
         """The relative width of the interval, (upper - lower)/upper."""
-        return max(0.0, float(1 - self.lower_squared / self.upper_squared)) / (1 + self.lower / self.upper)
+        lower, upper = self.lower_squared, self.upper_squared
+        # Not `1 - lower/upper`: reducing that quotient takes seconds for 100,000 digits.
+        product = upper.numerator * lower.denominator
+        difference = product - lower.numerator * upper.denominator
+        return max(0.0, difference / product) / (1 + self.lower / self.upper)
 
     def __str__(self) -> str:
         if self.gap > 1e-6:
@@ -140,7 +146,8 @@ class Separable(_Sentences):
     mistake_bound : Interval
         Bounds on R^2/gamma^2, the largest number of updates of a perceptron that starts from zero.
     coef : list of list of float
-        The planes of the widest geometric margin; a single plane for two classes.
+        The planes of the widest geometric margin; a single plane for two classes. Raises `ValueError` beyond
+        33 million weights.
     intercept : list of float
         The intercepts of these planes.
 
@@ -171,12 +178,19 @@ class Separable(_Sentences):
     @property
     def mistake_bound(self) -> Interval:
         """Bounds on R^2/gamma^2, the largest number of updates of a perceptron that starts from zero, in any order of rows."""
-        low, high = (self.radius_squared / square for square in (self.augmented.upper_squared, self.augmented.lower_squared))
-        return Interval(math.nextafter(as_float(low), 0.0), math.nextafter(as_float(high), math.inf))
+        squares = (self.augmented.upper_squared, self.augmented.lower_squared)
+        low, high = (quotient_as_float(self.radius_squared, square) for square in squares)
+        return Interval(math.nextafter(low, 0.0), math.nextafter(high, math.inf))
 
     @property
     def coef(self) -> list[list[float]]:
         """The planes of the widest geometric margin, rounded to floats."""
+        n_weights = self.about.n_columns * len(self.geometric.planes)
+        if n_weights > MAX_LISTED_WEIGHTS:  # a small file may state any number of columns
+            raise ValueError(
+                f"the planes have {count_text(n_weights)} weights, too many for lists: "
+                "use the weights in geometric.planes, which are those that are not zero"
+            )
         return [plane.coef(self.about.n_columns) for plane in self.geometric.planes]
 
     @property

@@ -11,13 +11,11 @@ is used once. The header becomes Python objects, of which `MAX_PARTS` limits the
 
 from __future__ import annotations
 
-import errno
 import gc
 import hashlib
 import json
 import os
 import re
-import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,6 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ..array_types import Array
+from ..atomic_file import NotRegularFileError, open_regular
 from ..certificates.digit_budget import shared_budget
 from ..reporting.text import count
 from .earlier_formats import upgrade
@@ -46,7 +45,6 @@ DTYPES = {
     "F64": np.float64, "F32": np.float32, "I64": np.int64, "I32": np.int32, "I16": np.int16, "I8": np.int8,
     "U64": np.uint64, "U32": np.uint32, "U16": np.uint16, "U8": np.uint8, "BOOL": np.bool_,
 }  # fmt: skip
-NOT_REGULAR = "not a regular file but a directory, a pipe, a socket or a device"
 # Upper estimate of one array's entry in the header.
 _ENTRY_BYTES = 400
 _VALUES_PER_CHECK = 1 << 20
@@ -168,6 +166,8 @@ def read(path: str | os.PathLike[str], parse: Callable[[Meta, Arrays], Result]) 
             return parse(*unpack(raw))
     except FileNotFoundError:
         raise ModelError(source, "file not found") from None
+    except NotRegularFileError as error:
+        raise ModelError(source, str(error)) from None
     except OSError as error:
         raise ModelError(source, f"cannot be read: {(error.strerror or str(error)).lower()}") from None
     except InvalidContentError as error:
@@ -210,22 +210,6 @@ def _bytes_of(path: str | os.PathLike[str]) -> memoryview:
             filled += more
         require(filled == len(raw), "the file was truncated while it was read")
     return raw
-
-
-def open_regular(path: str, flags: int) -> int:
-    """Open a regular file; an `opener` of `open`. Opening a pipe without a writer would wait, and opening a device may act."""
-    require(_is_regular(os.stat(path)), NOT_REGULAR)
-    handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # it may have been replaced by a pipe since
-    if not _is_regular(os.fstat(handle)):
-        os.close(handle)
-        raise InvalidContentError(NOT_REGULAR)
-    return handle
-
-
-def _is_regular(status: os.stat_result) -> bool:
-    if stat.S_ISDIR(status.st_mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    return stat.S_ISREG(status.st_mode)
 
 
 def unpack(raw: bytearray | memoryview) -> Parts:
