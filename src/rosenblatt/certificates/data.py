@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TypeAlias
 
@@ -23,6 +24,8 @@ from .exact_arrays import (
 
 # The columns with nonzero values, their values as integers, and the common denominator of these, a power of two.
 Row: TypeAlias = tuple[list[int], list[int], int]
+# Nonzero values per row, columns, values.
+Block: TypeAlias = tuple[Array, Array, Array]
 
 
 class Data:
@@ -35,6 +38,8 @@ class Data:
         self.n_rows, self.n_columns = map(int, self.X.shape)
         self.given_labels = exact_labels(y, self.n_rows).tolist()
         self.labels = canonical_labels(self.given_labels)
+        self._wanted: list[int] = []
+        self._kept: dict[int, Row] = {}
 
     def check_labels(self) -> None:
         """Raise `ValueError` if two labels differ but are compared as equal, such as "1" and "1.0"."""
@@ -45,7 +50,7 @@ class Data:
         """The number of stored values: the nonzero ones of a sparse matrix, all of an array."""
         return int(self.X.indptr[-1]) if isinstance(self.X, SparseRows) else self.n_rows * self.n_columns
 
-    def blocks(self) -> Iterator[tuple[Array, Array, Array]]:
+    def blocks(self) -> Iterator[Block]:
         """(nonzero values per row, columns, values) of consecutive blocks of rows, columns ascending."""
         step = max(1, VALUES_PER_BLOCK * self.n_rows // max(1, self.n_values))
         for start in range(0, self.n_rows, step):
@@ -59,15 +64,18 @@ class Data:
                 yield np.bincount(rows, minlength=len(block)), columns.astype(np.int64), block[rows, columns]
 
     def rows(self) -> Iterator[Row]:
-        """All rows, exactly."""
-        for counts, columns, values in self.blocks():
-            ends = np.cumsum(counts).tolist()
-            column_list, (integers, exponents) = columns.tolist(), _as_integers(values)
-            for start, end in zip([0, *ends], ends, strict=False):
-                yield _over_common_power(column_list[start:end], integers[start:end], exponents[start:end])
+        """All rows, exactly. Raises `ValueError` at the end unless they are those that the digest was computed from."""
+        digest = _RowDigest()
+        for block in self.blocks():
+            digest.update(block)
+            yield from _exact_rows(*block)
+        if self._whole_digest(digest) != self.sha256:
+            raise ValueError("X changed while it was read")
 
     def row(self, i: int) -> Row:
         """Row i, exactly."""
+        if i in self._kept:
+            return self._kept[i]
         if isinstance(self.X, SparseRows):
             here = slice(int(self.X.indptr[i]), int(self.X.indptr[i + 1]))
             columns, values = self.X.indices[here], self.X.data[here].astype(np.float64)
@@ -76,20 +84,49 @@ class Data:
             values = self.X[i, columns].astype(np.float64)
         return _over_common_power(columns.tolist(), *_as_integers(values))
 
+    def keep(self, rows: Iterable[int]) -> None:
+        """Let the digest, unless it is known, keep these rows as it reads them: X may change later, as mapped files do."""
+        self._wanted = sorted(set(rows))
+
     @cached_property
     def sha256(self) -> str:
         """The digest of shape, labels and values; the same for arrays and sparse matrices, float32 and float64."""
-        parts = [hashlib.sha256() for _ in range(3)]
-        for block in self.blocks():
-            _check_finite(block[-1])
-            for part, column, kind in zip(parts, block, ("<i8", "<i8", "<f8"), strict=True):
-                part.update(column.astype(kind).tobytes())
+        digest, first = _RowDigest(), 0
+        for counts, columns, values in self.blocks():
+            digest.update((counts, columns, values))
+            ends = np.cumsum(counts)
+            for i in self._wanted[bisect_left(self._wanted, first) : bisect_left(self._wanted, first + len(counts))]:
+                here = slice(ends[i - first] - counts[i - first], ends[i - first])
+                self._kept[i] = _over_common_power(columns[here].tolist(), *_as_integers(values[here]))
+            first += len(counts)
+        return self._whole_digest(digest)
+
+    def _whole_digest(self, rows: _RowDigest) -> str:
         digest = hashlib.sha256(f"rosenblatt data 1\n{self.n_rows} {self.n_columns}\n".encode())
-        for part in parts:
+        for part in rows.parts:
             digest.update(part.digest())
         for label in self.labels:
             digest.update(f"{len(label)}:{label}\n".encode())
         return digest.hexdigest()
+
+
+class _RowDigest:
+    """Digests of the numbers of values per row, of the columns and of the values."""
+
+    def __init__(self) -> None:
+        self.parts = [hashlib.sha256() for _ in range(3)]
+
+    def update(self, block: Block) -> None:
+        _check_finite(block[-1])
+        for part, column, kind in zip(self.parts, block, ("<i8", "<i8", "<f8"), strict=True):
+            part.update(column.astype(kind).tobytes())
+
+
+def _exact_rows(counts: Array, columns: Array, values: Array) -> Iterator[Row]:
+    ends = np.cumsum(counts).tolist()
+    column_list, (integers, exponents) = columns.tolist(), _as_integers(values)
+    for start, end in zip([0, *ends], ends, strict=False):
+        yield _over_common_power(column_list[start:end], integers[start:end], exponents[start:end])
 
 
 def _check_finite(values: Array) -> None:

@@ -123,7 +123,8 @@ def verify(certificate: Certificate, X: MatrixLike, y: npt.ArrayLike) -> Check:
         If `certificate` is not a certificate, or a list of certificates.
     ValueError
         If X or y is invalid: values that are not finite, that are not numbers, or that float64 cannot hold exactly, such as
-        2**53 + 1; missing labels, labels that differ only as text ("1" and "1.0"), or lengths that differ.
+        2**53 + 1; missing labels, labels that differ only as text ("1" and "1.0"), lengths that differ, or X that changed
+        during the check.
 
     See Also
     --------
@@ -189,8 +190,15 @@ def _matching_data(certificate: Certificate, data: Data) -> tuple[list[int], Dat
     )
     _require(given == stated, other_shape, CheckCode.OTHER_SHAPE)
     _require(set(data.labels) == set(position), "the certificate is for other classes", CheckCode.OTHER_CLASSES)
+    data.keep(pair.row for pairs in _all_pairs(certificate) for pair in pairs)
     _require(data.sha256 == about.sha256, "the certificate is for other data", CheckCode.OTHER_DATA)
     return [position[text] for text in data.labels], data
+
+
+def _all_pairs(certificate: Certificate) -> list[tuple[Pair, ...]]:
+    if isinstance(certificate, Inseparable):
+        return [certificate.clash]
+    return [certificate.augmented.pairs, certificate.geometric.pairs]
 
 
 def _spaces(certificate: Separable | Undecided) -> Spaces:
