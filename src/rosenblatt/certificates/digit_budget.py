@@ -35,22 +35,25 @@ class DigitBudget:
         self.written: dict[int, tuple[Certificate, dict[str, Any]]] = {}  # the certificate by its id, and its content
 
     def spend(self, content: object) -> None:
-        """Subtract the cost of all strings in the JSON of a certificate, before fractions are made of them.
-
-        Raises `CertificateTooLargeError` if the budget does not cover it.
-        """
-        parts = [content]
-        while parts:
-            part = parts.pop()
-            if isinstance(part, str):
-                numerator_digits = max(0, part.find("/"))
-                self.left -= numerator_digits * (len(part) - numerator_digits)
-            elif isinstance(part, list):
-                parts.extend(part)
-            elif isinstance(part, dict):
-                parts.extend(part.values())
+        """Subtract the cost of the JSON of a certificate. Raises `CertificateTooLargeError` if the budget does not cover it."""
+        self.left -= count_digit_products(content)
         if self.left < 0:
             raise CertificateTooLargeError("its fractions are too many and too long")
+
+
+def count_digit_products(content: object) -> int:
+    """The cost of all strings in the JSON of a certificate, before fractions are made of them."""
+    parts, products = [content], 0
+    while parts:
+        part = parts.pop()
+        if isinstance(part, str):
+            numerator_digits = max(0, part.find("/"))
+            products += numerator_digits * (len(part) - numerator_digits)
+        elif isinstance(part, list):
+            parts.extend(part)
+        elif isinstance(part, dict):
+            parts.extend(part.values())
+    return products
 
 
 _CURRENT: ContextVar[DigitBudget | None] = ContextVar("_CURRENT", default=None)

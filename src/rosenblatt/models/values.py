@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..array_types import Array
+from ..certificates.digit_budget import count_digit_products
 from .container import Arrays, Meta, Parts, all_finite
 from .strict_json import InvalidContentError, require
 
@@ -73,15 +74,15 @@ def encode(value: Any, name: str, arrays: Arrays) -> Any:
         from ..certificates.files import certificate_to_dict
 
         content = certificate_to_dict(value)
-        _check_fractions(json.dumps(content))
+        _check_fractions(content, json.dumps(content))
         return {"certificate": content}
     return {"unsaved": value.text if isinstance(value, Unsaved) else _describe(value)}
 
 
-def _check_fractions(text: str) -> None:
-    """Limit the time that a certificate takes to parse: reducing a fraction takes the square of its length."""
-    products = sum((len(fraction) // 2) ** 2 for fraction in re.findall(r'"[^"]{1000,}"', text))
-    require(products <= MAX_PRODUCTS_PER_CHAR * len(text), "a certificate has fractions too long for a model file")
+def _check_fractions(content: Any, text: str) -> None:
+    """Limit the time that a certificate takes to parse to a multiple of its length."""
+    fits = count_digit_products(content) <= MAX_PRODUCTS_PER_CHAR * len(text)
+    require(fits, "a certificate has fractions too long for a model file")
 
 
 def _storable(array: Array) -> bool:
@@ -116,7 +117,7 @@ def decode(encoded: Any, arrays: Arrays, depth: int = 0) -> Any:
         from ..certificates.files import parse_certificate
 
         text = json.dumps(inner)
-        _check_fractions(text)
+        _check_fractions(inner, text)
         return parse_certificate(text.encode("ascii"))
     if kind not in ("dict", "list", "tuple"):
         raise InvalidContentError(f"a parameter has the unknown type {kind!r:.40}")
