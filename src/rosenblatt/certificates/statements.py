@@ -222,7 +222,8 @@ class Inseparable(_Sentences):
         The data: shape, classes as text, SHA-256, and whether planes have an intercept.
     clash : tuple of Pair
         Pairs `(row, rival, weight)`: the position of a row from 0, the position in `about.classes` of a class that the row
-        cannot be separated from, and a weight as a fraction. The clash is minimal: no pair can be left out.
+        cannot be separated from, and a weight as a fraction. That of `certify` is minimal: no pair can be left out. `verify`
+        does not check that.
 
     Attributes
     ----------
