@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from rosenblatt.data.cache import Cache
+from rosenblatt.data.cache_header import in_hexadecimal
 from rosenblatt.data.cache_writer import CacheWriter
-from rosenblatt.kernels.checksums import xxh64
+from rosenblatt.kernels.checksums import checksums
 
 
 def noisy(classes: int = 2, n: int = 150, d: int = 6, seed: int = 0) -> tuple[Any, Any]:
@@ -37,6 +38,6 @@ def cached(path: Path, X: Any, y: Any, size: int = 40, **options: Any) -> Cache:
     return Cache.open(path)
 
 
-def xxh64_hex(path: Path) -> str:
-    """The checksum of a file of one block, as a header has it."""
-    return f"{xxh64(np.frombuffer(path.read_bytes(), np.uint8)):016x}"
+def stored_checksums(path: Path) -> list[str]:
+    """The checksums of the blocks of a file, as a header has them."""
+    return list(in_hexadecimal(checksums(np.frombuffer(path.read_bytes(), np.uint8))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from caches import cached, noisy, xxh64_hex
+from caches import cached, noisy, stored_checksums
 
 import rosenblatt as rb
 from effort import amount
@@ -50,28 +51,80 @@ def test_no_flipped_bit_goes_unnoticed(tmp_path: Path, name: str, use: Any) -> N
 
 
 @pytest.mark.once
-def test_the_damaged_block_is_named_and_those_before_it_can_be_read(tmp_path: Path) -> None:
-    rows = 3 * BLOCK_BYTES // 32 + 10  # three blocks of values and a bit
+def test_the_damaged_block_is_named_and_rows_far_before_it_can_be_read(tmp_path: Path) -> None:
+    rows = 6 * BLOCK_BYTES // 32 + 10  # six blocks of values and a bit
     cached(tmp_path / "cache", np.ones((rows, 4)), np.arange(rows) % 3, size=rows)
     path = tmp_path / "cache" / "values.bin"
-    flip(path, 8 * BLOCK_BYTES)
+    flip(path, 8 * 5 * BLOCK_BYTES)
     cache = Cache.open(tmp_path / "cache")
     assert cache.chunk(0, BLOCK_BYTES // 32).shape == (BLOCK_BYTES // 32, 4)
-    words = "block 2 of 4 of values.bin (bytes 1,048,576 to 2,097,151) does not match its checksum; delete the cache"
-    for use in (lambda: cache.chunk(0, BLOCK_BYTES // 32 + 1), cache.check, cache.problem):
+    words = "block 6 of 7 of values.bin (bytes 5,242,880 to 6,291,455) does not match its checksum; delete the cache"
+    for use in (
+        lambda: cache.chunk(0, 5 * BLOCK_BYTES // 32 + 1),
+        cache.check,
+        cache.problem,
+        lambda: cache.chunk(rows - 1, rows),
+    ):
         with pytest.raises(CacheError, match=re.escape(words)):
             use()
-    flip(path, 8 * BLOCK_BYTES)
+    flip(path, 8 * 5 * BLOCK_BYTES)
     flip(path, 8 * path.stat().st_size - 1)
-    with pytest.raises(CacheError, match=re.escape("block 4 of 4 of values.bin (bytes 3,145,728 to 3,146,047)")):
+    with pytest.raises(CacheError, match=re.escape("block 7 of 7 of values.bin (bytes 6,291,456 to 6,291,775)")):
         Cache.open(tmp_path / "cache").check()
+
+
+LEARNERS = {
+    "perceptron": lambda: rb.Perceptron(keep="average", order="cyclic", max_iter=2),
+    "permuted": lambda: rb.Perceptron(order="permuted", max_iter=2),
+    "batch": lambda: rb.Perceptron(update="batch", order="cyclic", max_iter=2),
+    "one-vs-rest": lambda: rb.Perceptron(multiclass="ovr", order="cyclic", max_iter=2),
+    "class weights": lambda: rb.Perceptron(order="cyclic", max_iter=2, class_weight="balanced"),
+    "margin auto, stopped early": lambda: rb.Perceptron(margin="auto", order="cyclic", max_updates=1),
+    "passive-aggressive": lambda: rb.PassiveAggressive(order="cyclic", max_iter=2),
+    "arow": lambda: rb.AROW(order="cyclic", max_iter=2),
+    "linear-mse": rb.LinearMSE,
+    "nonlinear-mse": lambda: rb.NonlinearMSE(solver="online", order="cyclic", max_iter=2),
+    "nonlinear-mse batch": lambda: rb.NonlinearMSE(solver="batch", order="cyclic", max_iter=2),
+}
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("name", ["values", "indices", "indptr", "codes"])
+def test_no_learner_makes_a_model_of_damaged_rows(tmp_path: Path, learner: str, name: str) -> None:
+    X, y = noisy(3)
+    cached(tmp_path / "cache", sp.csr_array(X), y)
+    path = tmp_path / "cache" / f"{name}.bin"
+    flip(path, 8 * (path.stat().st_size - 40) + 30)
+    model: Any = LEARNERS[learner]()
+    with pytest.raises(CacheError, match=rf"block 1 of 1 of {name}.bin"):
+        fit_from_cache(model, Cache.open(tmp_path / "cache"))
+    assert not hasattr(model, "coef_")
+
+
+@pytest.mark.once
+@pytest.mark.parametrize(("free", "noticed"), [(1 << 40, False), (1 << 20, True)])
+def test_pages_that_memory_cannot_hold_are_compared_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, noticed: bool
+) -> None:
+    rows = 2 * BLOCK_BYTES // 32 + 10
+    cached(tmp_path / "cache", np.ones((rows, 4)), np.arange(rows) % 3, size=rows)
+    monkeypatch.setattr("rosenblatt.data.cache.free_memory", lambda: free)
+    cache = Cache.open(tmp_path / "cache")
+    fit_from_cache(rb.Perceptron(order="cyclic", max_iter=1), cache)
+    flip(tmp_path / "cache" / "values.bin", 8 * BLOCK_BYTES + 1)
+    with contextlib.suppress(CacheError):
+        fit_from_cache(rb.Perceptron(order="cyclic", max_iter=1), cache)
+        assert not noticed
+        return
+    assert noticed
 
 
 def test_checksums_do_not_depend_on_the_chunks(tmp_path: Path) -> None:
     X, y = noisy(n=400)
     first, second = (cached(tmp_path / str(size), X, y, size).header.checksums for size in (1, 400))
     assert first == second
-    assert first["values"] == (xxh64_hex(tmp_path / "1" / "values.bin"),)
+    assert first["values"] == tuple(stored_checksums(tmp_path / "1" / "values.bin"))
 
 
 def test_a_cache_of_an_earlier_version_is_made_again_with_a_note(tmp_path: Path) -> None:

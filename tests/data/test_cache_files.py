@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from caches import cached, contained, noisy, xxh64_hex
+from caches import cached, contained, noisy, stored_checksums
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import rosenblatt as rb
 from rosenblatt.data.cache import Cache, cache_key, open_if_current
 from rosenblatt.data.cache_header import CacheError, OutdatedCacheError, _digest
 from rosenblatt.data.cache_writer import CacheWriter, temporary_caches
 from rosenblatt.data.csr import CSRMatrix
+from rosenblatt.training.stream import fit_from_cache
 
 pytestmark = pytest.mark.once
 
@@ -49,8 +51,8 @@ def test_the_files_are_raw_arrays_as_documented(tmp_path: Path) -> None:
     for name, expected in zip(files, (matrix.data, matrix.indices, matrix.indptr, y, 2 * y - 1), strict=True):
         np.testing.assert_array_equal(found[name], expected)
     head = json.loads((tmp_path / "cache" / "cache.json").read_text())
-    assert (head["format"], head["version"], head["rows"], head["columns"]) == ("rosenblatt cache", 2, *X.shape)
-    assert head["checksums"] == {name: [xxh64_hex(tmp_path / "cache" / f"{name}.bin")] for name in files}
+    assert (head["format"], head["version"], head["rows"], head["columns"]) == ("rosenblatt cache", 3, *X.shape)
+    assert head["checksums"] == {name: stored_checksums(tmp_path / "cache" / f"{name}.bin") for name in files}
 
 
 def test_chunks_of_readers_may_grow_wider_and_rows_may_be_empty(tmp_path: Path) -> None:
@@ -174,10 +176,11 @@ def test_numbers_that_make_no_sense_are_found(tmp_path: Path, name: str) -> None
     head = tmp_path / "cache" / "cache.json"
     body = json.loads(head.read_text())
     del body["digest"]
-    body["checksums"][name] = [xxh64_hex(path)]
+    body["checksums"][name] = stored_checksums(path)
     head.write_text(json.dumps({**body, "digest": _digest(body)}))
-    with pytest.raises(CacheError, match="damaged in rows 1 to 150"):
-        Cache.open(tmp_path / "cache").check()
+    for learner in (rb.Perceptron(order="cyclic"), rb.AROW(order="cyclic"), rb.LinearMSE(), rb.Perceptron(order="random")):
+        with pytest.raises(CacheError, match="damaged in rows 1 to 150"):
+            fit_from_cache(learner, Cache.open(tmp_path / "cache"))
 
 
 @pytest.fixture(scope="module")
@@ -230,7 +233,9 @@ def test_heads_that_are_signed_but_wrong_are_refused_or_harmless(one_cache: Path
         head.write_text(whole)
 
 
-@pytest.mark.parametrize(("version", "error"), [(1, OutdatedCacheError), (3, CacheError), ("2", CacheError)])
+@pytest.mark.parametrize(
+    ("version", "error"), [(1, OutdatedCacheError), (2, OutdatedCacheError), (4, CacheError), ("3", CacheError)]
+)
 def test_another_version_is_named_and_only_an_earlier_one_is_replaced(tmp_path: Path, version: Any, error: type) -> None:
     X, y = noisy()
     cached(tmp_path / "cache", X, y)
@@ -238,7 +243,7 @@ def test_another_version_is_named_and_only_an_earlier_one_is_replaced(tmp_path: 
     body = {**json.loads(head.read_text()), "version": version}
     del body["digest"]
     head.write_text(json.dumps({**body, "digest": _digest(body)}))
-    with pytest.raises(CacheError, match=f"format version {version!r}, but this program reads version 2") as caught:
+    with pytest.raises(CacheError, match=f"format version {version!r}, but this program reads version 3") as caught:
         Cache.open(tmp_path / "cache")
     assert type(caught.value) is error
     if error is OutdatedCacheError:

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from ..array_types import Array, IntArray
+from ..kernels.checksums import BLOCK_BYTES
 from ..reporting.text import count, plural
 
-FORMAT, VERSION = "rosenblatt cache", 2
+FORMAT, VERSION = "rosenblatt cache", 3
 HEADER_NAME = "cache.json"
 MAX_HEADER_BYTES = 1 << 28  # ample even for the names of many columns
 # The dtype of each file; the header gives that of the values.
@@ -26,8 +27,7 @@ FILE_DTYPES = {"values": "", "indices": "<i4", "indptr": "<i8", "codes": "<i4", 
 VALUE_DTYPES = ("float64", "float32")
 LABEL_KINDS = "biufU"  # NumPy kinds of labels
 CACHE_FILES = {HEADER_NAME, *(f"{name}.bin" for name in FILE_DTYPES)}
-BLOCK_BYTES = 1 << 20  # bytes of a file that have one checksum
-CHECKSUM = re.compile(r"[0-9a-f]{16}")
+CHECKSUM = re.compile(r"[0-9a-f]{32}")
 DELETE_ADVICE = "delete the cache and make it again"
 
 
@@ -54,7 +54,7 @@ class Header:
     stored: int  # number of values; for dense rows, rows times columns
     classes: Array  # the labels that occur, sorted
     counts: IntArray  # int64, the number of rows of each class
-    checksums: dict[str, tuple[str, ...]]  # XXH64 of each block of each file, in hexadecimal
+    checksums: dict[str, tuple[str, ...]]  # of each block of each file, as `in_hexadecimal` writes them
     key: str = ""  # identifies the source file and the options the cache was made with
     notes: dict[str, Any] = field(default_factory=dict)  # further JSON values of the program that wrote the cache
 
@@ -153,6 +153,11 @@ def _from_body(folder: Path, body: dict[str, Any]) -> Header:
     if not valid:
         raise CacheError(folder, f"the cache is damaged: the entries of {HEADER_NAME} contradict each other; {DELETE_ADVICE}")
     return header
+
+
+def in_hexadecimal(checksums: IntArray) -> tuple[str, ...]:
+    """The checksums of blocks as text: the sum of the words and the chained products, 16 digits each."""
+    return tuple(f"{total:016x}{chained:016x}" for total, chained in checksums.tolist())
 
 
 def _block_counts(sizes: dict[str, int]) -> dict[str, int]:

@@ -20,15 +20,16 @@ import numpy as np
 import numpy.typing as npt
 
 from ..array_types import Array, FloatArray, IntArray, Matrix
+from ..kernels.checksums import BLOCK_BYTES, checksums
 from .cache import remove_cache
 from .cache_header import (
-    BLOCK_BYTES,
     CACHE_FILES,
     HEADER_NAME,
     LABEL_KINDS,
     CacheError,
     Header,
     OutdatedCacheError,
+    in_hexadecimal,
     read_header,
 )
 from .csr import CSRMatrix
@@ -65,9 +66,7 @@ class _Checksums:
         return tuple(self._finished)
 
     def _finish_block(self) -> None:
-        from ..kernels.checksums import xxh64
-
-        self._finished.append(f"{xxh64(self._block[: self._filled]):016x}")
+        self._finished += in_hexadecimal(checksums(self._block[: self._filled]))
         self._filled = 0
 
 

@@ -31,6 +31,7 @@ class Pages:
 
     consecutive: int  # rows in file order to visit before their memory is released
     scattered: int  # the same for rows in random order, each of which loads whole pages
+    check_rows: Callable[[int, int], None]  # raises an error if the rows from `start` to `stop` are damaged
     release_pages: Callable[[int, int], None]  # releases the memory of the rows from `start` to `stop`
 
 
@@ -72,6 +73,11 @@ class Problem:
     @property
     def total_weight(self) -> float:
         return float(self.labels.weights.sum()) if self.labels.weights.size else float(self.n_rows)
+
+    def check_rows(self, start: int, stop: int) -> None:
+        """Check mapped rows before their use; those in memory were checked when the problem was made."""
+        if self.pages is not None:
+            self.pages.check_rows(start, stop)
 
     def release_pages(self, start: int = 0, stop: int | None = None) -> None:
         """Release the memory of mapped rows that are not needed for a while."""

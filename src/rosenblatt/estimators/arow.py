@@ -110,6 +110,7 @@ class AROW(LinearClassifier):
     _classes_fixed: bool
 
     _path: ClassVar[SolutionPath | None] = "chunks"
+    _checks_rows_as_read = True
 
     def __init__(
         self,

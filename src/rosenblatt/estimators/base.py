@@ -126,6 +126,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     # How the page shows the way to a solution; None: by the solution alone.
     _path: ClassVar[SolutionPath | None] = None
     _has_convergence: ClassVar[bool] = False  # whether `proofs.convergence` applies to its log
+    # Whether a fit in cyclic order calls `Problem.check_rows` before it reads rows; else a cache is checked before the fit.
+    _checks_rows_as_read: ClassVar[bool] = False
 
     @property
     def _states_proofs(self) -> bool:

@@ -100,6 +100,8 @@ class PassiveAggressive(OnlineClassifier):
     [1, 0]
     """
 
+    _checks_rows_as_read = True
+
     def __init__(
         self,
         *,

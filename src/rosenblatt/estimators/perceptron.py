@@ -153,6 +153,7 @@ class Perceptron(OnlineClassifier):
     """
 
     _has_convergence = True
+    _checks_rows_as_read = True
 
     def __init__(
         self,

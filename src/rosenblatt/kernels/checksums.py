@@ -1,80 +1,94 @@
-"""XXH64, the checksum of blocks of binary files: as fast as memory is read, and it changes with any bit.
+"""Checksums of blocks of binary files, at the speed of memory, and a check of the columns in them.
 
-Problem    a 64-bit number that differs for two blocks of bytes unless they are equal, except with probability 2^-64.
-Update     Four lanes take every fourth word each: lane = rotate(lane + word * P2, 31) * P1. They are merged with the rest of
-           the words and bytes, and mixed.
-Reference  Y. Collet, xxHash fast digest algorithm, version 0.1.1 (2018).
+Problem    Two 64-bit numbers for a block of bytes that tell whether any of them changed.
+Update     A block is cut into pieces of 512 words w_i of 64 bits; the last piece is filled up with zeros. Each piece has
+           s = sum of (low(w_i) + low(k_i)) (high(w_i) + high(k_i)), where low and high are halves of 32 bits, which wrap, and
+           k_i are the first 512 outputs of SplitMix64 with seed 0. The pieces are chained: h = (h xor s) C, then
+           h = h xor (h >> 32). The checksum is the sum of all words, and h. All sums wrap at 2^64.
+Guarantee  A change within one aligned word changes the sum of the words. Any other change that does not depend on the keys
+           changes the s of a piece, except with probability 2^-32 over random keys; one changed s changes h. Not for forgeries.
+Reference  s is NH: J. Black, S. Halevi, H. Krawczyk, T. Krovetz and P. Rogaway, UMAC: fast and secure message authentication,
+           CRYPTO 1999. SplitMix64: G. Steele, D. Lea and C. Flood, Fast splittable pseudorandom number generators, OOPSLA 2014.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..array_types import Array, IntArray
-from .compile import inlined, kernel
+from .compile import kernel
 
-P1, P2, P3, P4, P5 = (
-    np.uint64(prime)
-    for prime in (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5)
-)
-ZERO, WORD_BITS = np.uint64(0), np.uint64(64)
-U1, U7, U11, U12, U18 = (np.uint64(bits) for bits in (1, 7, 11, 12, 18))
-U23, U27, U29, U31, U32, U33 = (np.uint64(bits) for bits in (23, 27, 29, 31, 32, 33))
-ONE, TWO, THREE, FOUR = (np.uintp(k) for k in (1, 2, 3, 4))
-WORD_BYTES, HALF_BYTES = 8, 4
-
-
-@inlined
-def _rotated(x: Any, bits: Any) -> Any:
-    return np.uint64((x << bits) | (x >> (WORD_BITS - bits)))
+BLOCK_BYTES = 1 << 20  # bytes of a file that have one checksum
+PIECE_WORDS = 512
+PIECE_BYTES = 8 * PIECE_WORDS
+PIECES_PER_BLOCK = BLOCK_BYTES // PIECE_BYTES
+ZERO, HALF_BITS, LOW_HALF = np.uint64(0), np.uint64(32), np.uint64(0xFFFFFFFF)
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, odd
+SPLITMIX_FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+SPLITMIX_SHIFTS = np.uint64(30), np.uint64(27), np.uint64(31)
 
 
-@inlined
-def _next(lane: Any, word: Any) -> Any:
-    return np.uint64(_rotated(np.uint64(lane + word * P2), U31) * P1)
+def _keys() -> IntArray:
+    z = np.arange(1, PIECE_WORDS + 1, dtype=np.uint64) * GOLDEN
+    for shift, factor in zip(SPLITMIX_SHIFTS, SPLITMIX_FACTORS, strict=False):
+        z = (z ^ (z >> shift)) * factor
+    return z ^ (z >> SPLITMIX_SHIFTS[-1])
 
 
-@inlined
-def _merged(h: Any, lane: Any) -> Any:
-    return np.uint64(np.uint64(h ^ _next(ZERO, lane)) * P1 + P4)
+KEYS = _keys()
 
 
 @kernel
-def _xxh64(words: IntArray, halves: IntArray, tail: IntArray, length: Any) -> Any:
-    """The checksum of `length` bytes: words of 8 bytes, then at most one half of 4, then at most 3 bytes."""
-    i, n = np.uintp(0), np.uintp(len(words))
-    if n >= FOUR:
-        a, b, c, d = np.uint64(P1 + P2), P2, ZERO, np.uint64(ZERO - P1)
-        while i + FOUR <= n:
-            a, b = _next(a, words[i]), _next(b, words[i + ONE])
-            c, d = _next(c, words[i + TWO]), _next(d, words[i + THREE])
-            i += FOUR
-        h = np.uint64(_rotated(a, U1) + _rotated(b, U7) + _rotated(c, U12) + _rotated(d, U18))
-        h = _merged(_merged(_merged(_merged(h, a), b), c), d)
-    else:
-        h = P5
-    h = np.uint64(h + length)
-    while i < n:
-        h = np.uint64(_rotated(np.uint64(h ^ _next(ZERO, words[i])), U27) * P1 + P4)
-        i += ONE
-    for half in halves:
-        h = np.uint64(_rotated(np.uint64(h ^ (np.uint64(half) * P1)), U23) * P2 + P3)
-    for byte in tail:
-        h = np.uint64(_rotated(np.uint64(h ^ (np.uint64(byte) * P5)), U11) * P1)
-    h = np.uint64((h ^ (h >> U33)) * P2)
-    h = np.uint64((h ^ (h >> U29)) * P3)
-    return np.uint64(h ^ (h >> U32))
+def _add_pieces(words: IntArray, first: int, keys: IntArray, sums: IntArray) -> None:
+    """Add pieces, of which `first` come before, to the checksums of their blocks, sums[block] = (sum of words, h)."""
+    for piece in range(words.shape[0] // PIECE_WORDS):
+        total, products = ZERO, ZERO
+        part = words[piece * PIECE_WORDS : (piece + 1) * PIECE_WORDS]
+        for i in range(PIECE_WORDS):
+            word, key = part[i], keys[i]
+            total += word
+            products += ((word + key) & LOW_HALF) * (((word >> HALF_BITS) + (key >> HALF_BITS)) & LOW_HALF)
+        block = (first + piece) // PIECES_PER_BLOCK
+        sums[block, 0] += total
+        chained = np.uint64((sums[block, 1] ^ products) * GOLDEN)
+        sums[block, 1] = chained ^ (chained >> HALF_BITS)
 
 
-def xxh64(block: Array) -> int:
-    """XXH64, with seed 0, of the bytes of an aligned uint8 array.
+def checksums(content: Array) -> IntArray:
+    """The checksums of the blocks of an aligned uint8 array: uint64, of shape (number of blocks, 2).
 
-    >>> f"{xxh64(np.frombuffer(b'abc', np.uint8)):016x}"
-    '44bc2cf5ad770999'
+    >>> checksums(np.frombuffer(b"abc", np.uint8)).tolist()
+    [[6513249, 9118316945389978820]]
     """
-    n = len(block)
-    whole, half = n - n % WORD_BYTES, n - n % HALF_BYTES
-    words, halves = block[:whole].view("<u8"), block[whole:half].view("<u4")
-    return int(_xxh64(words, halves, block[half:], np.uint64(n)))
+    n = len(content)
+    sums = np.zeros((-(-n // BLOCK_BYTES), 2), np.uint64)
+    whole = n - n % PIECE_BYTES
+    _add_pieces(content[:whole].view("<u8"), 0, KEYS, sums)
+    if whole < n:
+        padded = np.zeros(PIECE_BYTES, np.uint8)
+        padded[: n - whole] = content[whole:]
+        _add_pieces(padded.view("<u8"), whole // PIECE_BYTES, KEYS, sums)
+    return sums
+
+
+@kernel
+def valid_columns(indices: IntArray, indptr: IntArray, columns: int) -> bool:
+    """Whether the row pointers ascend, and the column numbers ascend within each row and are in range."""
+    n = indptr.shape[0] - 1
+    for i in range(n):
+        if indptr[i] > indptr[i + 1]:
+            return False
+    start, stop = indptr[0], indptr[n]
+    if start < 0 or stop > indices.shape[0]:
+        return False
+    falls, some = 0, indices[start:stop]
+    for j in range(1, some.shape[0]):
+        falls += some[j] <= some[j - 1]
+    for i in range(n):
+        first, last = np.uintp(indptr[i] - start), np.uintp(indptr[i + 1] - start)
+        if first < last:
+            if some[first] < 0 or some[last - np.uintp(1)] >= columns:
+                return False
+            if first > 0:
+                falls -= some[first] <= some[first - np.uintp(1)]
+    return falls == 0

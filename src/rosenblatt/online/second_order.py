@@ -26,7 +26,7 @@ from ..reporting.text import plural
 from .rules.arow import AROWRule
 from .run import RunConfig, raise_out_of_range
 from .schedules import ORDERS
-from .solver import ORDER_ROWS, WORK_PER_CALL, find_violations, prefetch_distance, release_pages, rows_per_call
+from .solver import ORDER_ROWS, WORK_PER_CALL, check_rows, find_violations, prefetch_distance, release_pages, rows_per_call
 from .stopping import Stop, merge_stops, pass_limit
 
 # With this many times more columns than nonzeros, only the columns that occur are copied.
@@ -153,6 +153,7 @@ def _sweep(
         order = order if problem.visited is None else problem.visited[order]
         for start in range(0, len(order), most):
             some = order[start : start + most]
+            check_rows(problem, config.order, some)
             done, why = adapt_to(problem.rows, problem.labels, some, rule, ahead, state, spread)
             if why == OVERFLOW:
                 raise_out_of_range(problem)

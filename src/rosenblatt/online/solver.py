@@ -85,8 +85,10 @@ def _run_online(problem: Problem, rule: Rule, config: RunConfig, start: State, s
                 labels, state, added, before = run.swept
                 rhos, good = run.steps.table(int(state.counts.max()) + 1)
                 pace = Pace(rhos, min(good, run.first_limit), run.bound, ahead, run.clock, problem.n_visited, run.begun)
+                some = order[at : at + most]
+                check_rows(problem, config.order, some)
                 visited, used, ended, why = online(
-                    problem.rows, labels, order[at : at + most], rule, pace, state, added, tape, Passes(before, ends)
+                    problem.rows, labels, some, rule, pace, state, added, tape, Passes(before, ends)
                 )
                 # Without a limit on the norm, an infinite squared norm has overflowed.
                 if why == OVERFLOW or (why == NORM and config.w_max is None):
@@ -156,6 +158,12 @@ def rows_per_call(problem: Problem, order: str) -> int:
     if problem.pages is None:
         return ORDER_ROWS
     return problem.pages.consecutive if order == "cyclic" else problem.pages.scattered
+
+
+def check_rows(problem: Problem, order: str, some: IntArray) -> None:
+    """Check rows in the order of the file, which are mapped from disk, before a kernel reads them."""
+    if problem.pages is not None and order == "cyclic":
+        problem.check_rows(int(some[0]), int(some[-1]) + 1)
 
 
 def release_pages(problem: Problem, order: str, done: IntArray) -> None:
@@ -280,6 +288,7 @@ def find_violations(
         stop = min(start + size, n)
         order = np.arange(start, stop) if problem.visited is None else problem.visited[start:stop]
         tape = _tape(len(order))
+        check_rows(problem, "cyclic", order)
         mine = state._replace(scores=np.zeros_like(state.scores))
         _, used, why = collect_moves(problem.rows, problem.labels, order, rule, mine, tape)
         if why == OVERFLOW:
