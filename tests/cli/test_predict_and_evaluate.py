@@ -11,6 +11,9 @@ from sklearn.metrics import roc_auc_score
 
 import rosenblatt as rb
 from commands import rosenblatt
+from rosenblatt.data.cache import Cache
+from rosenblatt.training.request import Request
+from rosenblatt.training.stream import fit_from_cache, train_stream
 
 NAMES = ["setosa", "versicolor", "virginica"]
 
@@ -131,3 +134,26 @@ def test_a_model_may_come_from_standard_input(flowers):
     direct = rosenblatt("predict", folder / "m.safetensors", folder / "iris.csv").out
     piped = rosenblatt("predict", "-", folder / "iris.csv", input=(folder / "m.safetensors").read_bytes())
     assert piped.out == direct
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_values_that_training_did_not_have_are_reported(tmp_path, command):
+    towns, data, model = ["Rome", "Paris", "Oslo"] * 4, tmp_path / "towns.csv", tmp_path / "m.safetensors"
+    data.write_text("a,town,label\n" + "".join(f"{i % 5},{town},{'xy'[i % 2]}\n" for i, town in enumerate(towns)))
+    assert rosenblatt("train", data, model, "--holdout", "0").code == 0
+    assert "training rows did not have" not in rosenblatt(command, model, data).err
+    new = tmp_path / "new.csv"
+    new.write_text("a,town,label\n1,Rome,x\n2,Berlin,y\n3,Bonn,x\n")
+    found = rosenblatt(command, model, new)
+    words = "has 2 cells with a value that the training rows did not have (first: 'Berlin'); scored without a category"
+    assert (found.code, found.err.splitlines()[0]) == (0, f"column 'town' of {new} {words}")
+
+
+def test_class_weights_of_a_class_that_does_not_exist_are_refused_in_streams_too(tmp_path):
+    data = tmp_path / "rows.csv"
+    data.write_text("a,b,label\n" + "1,2,x\n3,1,y\n" * 20)
+    train_stream(Request(str(data), holdout=0.0), str(tmp_path / "cache"))
+    cache, model = Cache.open(tmp_path / "cache"), rb.Perceptron(order="cyclic", class_weight={"x": 2.0, "Y": 3.0})
+    with pytest.raises(ValueError, match="weight for 'Y', which is not a class, and none for class 'y'"):
+        fit_from_cache(model, cache)
+    fit_from_cache(rb.Perceptron(order="cyclic", class_weight={"x": 2.0}), cache)

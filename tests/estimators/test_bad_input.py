@@ -130,6 +130,18 @@ def test_bad_class_weights_are_refused(estimator: Any, weight: Any, kind: Any, m
     refused(estimator(class_weight=weight), *good(), message, kind)
 
 
+@both
+def test_weights_of_unknown_classes_are_refused_where_the_classes_are_known(estimator: Any) -> None:
+    X, y = good()
+    words = "class_weight has a weight for 7, which is not a class, and none for class 1"
+    with pytest.raises(ValueError, match=words):
+        estimator(class_weight={0: 2.0, 7: 3.0}).fit(X, y)
+    with pytest.raises(ValueError, match=words):
+        estimator(class_weight={0: 2.0, 7: 3.0}).partial_fit(X, y, classes=[0, 1])
+    estimator(class_weight={0: 2.0, 7: 3.0}).partial_fit(X, y)  # class 7 may come later
+    estimator(class_weight={0: 2.0, 1: 1.0, 7: 3.0}).fit(X, y)  # as a part of the rows may lack a class
+
+
 # --- parameters --------------------------------------------------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
@@ -15,7 +16,8 @@ from .options import about_data, as_json, data_argument, load_first, model_argum
 if TYPE_CHECKING:
     from ..array_types import FloatArray, IntArray
     from ..data.readers import Options
-    from ..models.model import Model
+    from ..data.table import Data
+    from ..models.model import Model, RecipeLike
 
 # Bytes read at a time.
 CHUNK_BYTES = 1 << 24
@@ -72,11 +74,11 @@ class Prediction:
         from ..data.readers.read import chunks
         from ..data.readers.sources import display_name
         from ..data.table import DataError, codes_of
-        from ..reporting.text import count, percent, plural
+        from ..reporting.text import count, percent
 
         model, source = self.model, display_name(self.data)
-        correct = rows = unknown = 0
-        comparable = True
+        correct = rows = 0
+        comparable, unknown = True, Unknown(model.recipe)
         for chunk in chunks(self.data, self.options, CHUNK_BYTES):
             scores = model.scores(chunk)
             codes = model.winners(scores)
@@ -90,9 +92,8 @@ class Prediction:
                 except DataError:  # labels that the model does not have
                     comparable = False
             rows += chunk.n_rows
-            unknown = max(unknown, 0 if model.recipe is None else model.recipe.count_unknown_columns(chunk))
-        if unknown:
-            note(f"ignored {plural(unknown, 'column')} of {source} that the model does not use")
+            unknown.add(chunk)
+        unknown.report(source)
         if comparable and rows:
             note(f"accuracy {percent(correct / rows, decimals=2)} on {source} ({count(correct)} of {count(rows)})")
 
@@ -109,20 +110,53 @@ class Prediction:
         return json.dumps(result, ensure_ascii=False) + "\n"
 
 
+class Unknown:
+    """Counts what the rows of a file have that a model does not know: columns, and values of categorical columns."""
+
+    def __init__(self, recipe: RecipeLike | None) -> None:
+        self._recipe = recipe
+        self._columns, self._cells = 0, Counter[str]()
+        self._first: dict[str, str] = {}
+
+    def add(self, chunk: Data) -> None:
+        if self._recipe is not None:
+            self._columns = max(self._columns, self._recipe.count_unknown_columns(chunk))
+            for column, cells, value in self._recipe.unknown_categories(chunk):
+                self._cells[column] += cells
+                self._first.setdefault(column, value)
+
+    def report(self, source: str) -> None:
+        """Print a note to standard error for the unused columns, and one for each column with unknown values."""
+        from ..reporting.text import plural, quoted_list
+
+        if self._columns:
+            note(f"ignored {plural(self._columns, 'column')} of {source} that the model does not use")
+        for column, cells in self._cells.items():
+            first = quoted_list([self._first[column]])
+            note(
+                f"column {column!r} of {source} has {plural(cells, 'cell')} with a value that the training rows did not have "
+                f"(first: {first}); scored without a category"
+            )
+
+
 def _text_line(label: object, scores: list[float] | None) -> str:
     return "\t".join([str(label), *map(repr, scores or ())]) + "\n"
 
 
 def codes_and_scores(model: Model, data: str, options: Options) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return the true codes, the predicted codes and the scores of a labeled file."""
+    """Return the true codes, the predicted codes and the scores of a labeled file; report what the model does not know."""
     import numpy as np
 
     from ..data.readers.read import chunks
+    from ..data.readers.sources import display_name
     from ..data.table import codes_of
 
     true, predicted, scores = [], [], []
+    unknown = Unknown(model.recipe)
     for chunk in chunks(data, options, CHUNK_BYTES):
         true.append(codes_of(chunk, model.classes))
         scores.append(model.scores(chunk))
         predicted.append(model.winners(scores[-1]))
+        unknown.add(chunk)
+    unknown.report(display_name(data))
     return np.concatenate(true), np.concatenate(predicted), np.concatenate(scores)

@@ -25,7 +25,7 @@ from ..losses import Objective
 from ..scores import linear_scores
 from ..validation import ParameterError, ParameterTypeError
 from .row_reference import FLOATS, reference_to
-from .row_weights import ClassWeight, row_weights
+from .row_weights import ClassWeight, check_weighted_classes, row_weights
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -268,6 +268,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         else:
             classes, fixed = classes_of_chunk(labels, stream.announced, stream.known, stream.fixed)
             codes = np.searchsorted(classes, labels)
+        if fixed:
+            check_weighted_classes(self._class_weight, classes)
         weights = row_weights(sample_weight, self._class_weight, rows, codes, classes, allow_all_zero=stream is not None)
         return TrainingSet(rows, classes, codes, weights, fixed)
 

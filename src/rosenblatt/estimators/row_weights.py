@@ -11,7 +11,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
 from ..array_types import Array, FloatArray, IntArray, Matrix
-from ..reporting.text import short
+from ..reporting.text import quoted_list, short
 from ..validation import ParameterError, ParameterTypeError, check_choice
 
 if TYPE_CHECKING:
@@ -54,10 +54,28 @@ def check_every_class_has_weight(weights: FloatArray | None, codes: IntArray, cl
 def weights_of_classes(class_weight: ClassWeight, classes: Array, counts: IntArray) -> FloatArray:
     """Return the weight of each class from its number of rows, bit for bit equal to the result of `row_weights`."""
     given = _checked_class_weight(class_weight)
+    check_weighted_classes(class_weight, classes)
     if isinstance(given, str):
         weights: FloatArray = compute_class_weight(given, classes=classes, y=classes, sample_weight=counts.astype(np.float64))
         return weights
     return _given_class_weights(given, classes)
+
+
+def check_weighted_classes(class_weight: ClassWeight, classes: Array) -> None:
+    """Raise an error if a weight is for a class that does not occur while a class that occurs has none, as scikit-learn does.
+
+    Weights for all classes and more are accepted: a part of the rows, as in cross-validation, may lack a class.
+    """
+    if not isinstance(class_weight, dict):
+        return
+    labels = dict.fromkeys(classes.tolist())
+    unknown = [each for each in class_weight if each not in labels]
+    unweighted = [each for each in labels if each not in class_weight]
+    if unknown and unweighted:
+        raise ValueError(
+            f"class_weight has a weight for {unknown[0]!r}, which is not a class, and none for class {unweighted[0]!r}: "
+            f"correct it (classes: {quoted_list([str(label) for label in labels])})"
+        )
 
 
 def check_class_weight(class_weight: ClassWeight) -> None:

@@ -345,6 +345,9 @@ class MailRecipe:
     def count_unknown_columns(self, X: ModelInput) -> int:
         return 0
 
+    def unknown_categories(self, X: ModelInput) -> list[tuple[str, int, str]]:
+        return []
+
     def to_parts(self) -> Parts:
         return {"kind": KIND, "bits": self.bits, "features": self.features, "names": [list(pair) for pair in self.names]}, {}
 

@@ -132,6 +132,17 @@ class Recipe:
             return len(set(features.names) - set(self.names)) if self.kind == "table" else 0
         return max(0, features.shape[1] - self.numbers.columns) if isinstance(features, CSRMatrix) else 0
 
+    def unknown_categories(self, X: MatrixLike | Data | Table | CSRMatrix) -> list[tuple[str, int, str]]:
+        """The categorical columns with values that the training rows did not have: name, number of cells, first value."""
+        table, found = as_data(X).features, []
+        if self.kind == "table" and isinstance(table, Table):
+            places = {name: place for place, name in enumerate(table.names)}
+            for block in self.strings:
+                if isinstance(block, Categories):
+                    unknown = block.unknown(as_strings(table.columns[places[block.name]]))
+                    found += [(block.name, len(unknown), unknown[0])] if unknown else []
+        return found
+
     def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The recipe as JSON values and arrays."""
         return to_parts(self)
