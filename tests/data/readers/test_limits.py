@@ -63,7 +63,14 @@ def test_endless_binary_streams_stop(kind: str) -> None:
         read(source, Options(format=kind, max_memory=4 << 20))
 
 
-@pytest.mark.parametrize(("ending", "compress"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)])
+def zstandard(content: bytes) -> bytes:
+    compressed: bytes = pytest.importorskip("zstandard").compress(content)
+    return compressed
+
+
+@pytest.mark.parametrize(
+    ("ending", "compress"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress), ("zst", zstandard)]
+)
 def test_compressed_files_expand_200_fold_at_most(
     tmp_path: Path, ending: str, compress: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,6 +93,42 @@ def test_arrays_expand_200_fold_at_most(tmp_path: Path, monkeypatch: pytest.Monk
         read(tmp_path / "rows.npz")
     assert read(tmp_path / "rows.npz", Options(max_memory=1 << 30)).n_rows == 1 << 14
     assert sum(chunk.n_rows for chunk in chunks(tmp_path / "rows.npz")) == 1 << 14
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "arrow stream"])
+def test_columnar_files_expand_200_fold_at_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    pa = pytest.importorskip("pyarrow")
+    monkeypatch.setattr(module, "MIN_EXPANDED_BYTES", 1 << 20)
+    n = 2_000_000
+    table, path = pa.table({"a": np.zeros(n), "label": np.zeros(n, np.int8)}), tmp_path / f"bomb.{kind.split()[0]}"
+    if kind == "parquet":
+        import pyarrow.parquet as pq
+
+        pq.write_table(table, path, compression="zstd")
+    else:
+        options, decoded = pa.ipc.IpcWriteOptions(compression="zstd"), []
+        make = pa.ipc.new_file if kind == "arrow" else pa.ipc.new_stream
+        with pa.OSFile(str(path), "wb") as file, make(file, table.schema, options=options) as writer:
+            writer.write_table(table)
+        monkeypatch.setattr("rosenblatt.data.readers.arrow._Arrow._all", lambda self: decoded.append(1) or iter(()))
+    with pytest.raises(
+        DataError, match=r"expands to more than .*, over 200 times its size; if it is meant to, raise --max-memory"
+    ):
+        read(path, Options())
+    if kind != "parquet":
+        assert not decoded, "refused before it is decompressed"
+        with pytest.raises(DataError, match="the rows take more than 2 MiB"):
+            list(chunks(path, Options(max_memory=2 << 20), 4096))
+        return
+    assert read(path, Options(max_memory=1 << 30)).n_rows == n
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no device of endless zeros")
+def test_a_device_without_end_is_refused(tmp_path: Path) -> None:
+    for command, output in (("train", [tmp_path / "m"]), ("convert", [tmp_path / "o.csv"]), ("doctor", [])):
+        found = rosenblatt(command, "/dev/zero", *output)
+        assert (found.code, len(found.err.splitlines())) == (2, 1)
+        assert found.err.startswith("rosenblatt: /dev/zero")
 
 
 def test_honest_compressed_files_are_read(tmp_path: Path) -> None:

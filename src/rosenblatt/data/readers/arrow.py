@@ -6,6 +6,8 @@ Dates, times, bytes and nested values raise errors.
 
 from __future__ import annotations
 
+import contextlib
+import struct
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 MAX_BATCH_ROWS = 1 << 16
+FILE_HEAD_BYTES = 8  # of an Arrow file, before its messages
 WHOLE_FILE_BYTES = 1 << 26  # size of a chunk if the whole file is read
 # Exceptions, other than its own, that pyarrow raises for damaged files.
 FAULTS = (OSError, ValueError, KeyError, IndexError, TypeError, OverflowError, NotImplementedError, MemoryError)
@@ -30,11 +33,18 @@ FAULTS = (OSError, ValueError, KeyError, IndexError, TypeError, OverflowError, N
 
 def read_arrow(source: Source, options: Options, kind: str) -> Data:
     """Read all rows of a Parquet or Arrow file."""
-    return join_chunks(limited(arrow_chunks(source, options, WHOLE_FILE_BYTES, kind), MemoryLimit(source.name, options)))
+    limit = MemoryLimit(source.name, options)
+    chunks = arrow_chunks(source, options, WHOLE_FILE_BYTES, kind, whole=True)
+    return join_chunks(limited(chunks, limit, lambda: _stored(source)))
 
 
-def arrow_chunks(source: Source, options: Options, size: int, kind: str) -> Iterator[Data]:
-    """Yield consecutive rows in chunks of about `size` bytes in memory."""
+def _stored(source: Source) -> int:
+    """The bytes on disk, or those that came through a pipe."""
+    return max(source.size or 0, source.position)
+
+
+def arrow_chunks(source: Source, options: Options, size: int, kind: str, *, whole: bool = False) -> Iterator[Data]:
+    """Yield consecutive rows in chunks of about `size` bytes in memory; `whole`: the caller keeps all of them."""
     try:
         import pyarrow as pa
     except ImportError:
@@ -42,7 +52,7 @@ def arrow_chunks(source: Source, options: Options, size: int, kind: str) -> Iter
     try:
         limit = MemoryLimit(source.name, options)
         source.limit_expansion(limit)  # a compressed file is held in memory
-        file = _Parquet(source, limit) if kind == "parquet" else _Arrow(source, limit)
+        file = _Parquet(source, limit) if kind == "parquet" else _Arrow(source, limit, whole)
         names = list(file.schema.names)
         first = file.head()
         layout = lay_out_typed(source.name, names, options, lambda c: _sample(first.column(c)))
@@ -60,7 +70,7 @@ def arrow_chunks(source: Source, options: Options, size: int, kind: str) -> Iter
         raise
     except (pa.ArrowException, *FAULTS) as fault:
         sentence = " ".join(str(fault).split())[:200]
-        raise DataError(source.name, f"the file is damaged or not a {kind} file: {sentence}") from None
+        raise DataError(source.name, f"the file is damaged or is no {kind} file: {sentence}") from None
 
 
 class _Parquet:
@@ -83,11 +93,18 @@ class _Parquet:
 class _Arrow:
     """The batches of an Arrow file or stream. They are validated, because the format has no checksums."""
 
-    def __init__(self, source: Source, limit: MemoryLimit) -> None:
+    def __init__(self, source: Source, limit: MemoryLimit, whole: bool) -> None:
         import pyarrow as pa
 
         self._raw = _seekable(source, limit)
         self._file = self._raw.read(6) == b"ARROW1"
+        self._raw.seek(FILE_HEAD_BYTES if self._file else 0)
+        total = 0
+        for size in declared_sizes(self._raw):
+            limit.check(size)
+            total += size
+            if whole:
+                limit.check_expansion(total, _stored(source))
         self.schema = self._open().schema
         self._tables = pa.Table
 
@@ -116,6 +133,47 @@ class _Arrow:
         for batch in (reader.get_batch(i) for i in range(reader.num_record_batches)) if self._file else reader:
             batch.validate(full=True)
             yield batch
+
+
+def declared_sizes(raw: Any) -> Iterator[int]:
+    """The bytes that each batch of an Arrow stream takes when it is decompressed, by the metadata of its messages.
+
+    Messages are flatbuffers (Schema.fbs and Message.fbs of Apache Arrow). Damaged ones end the list: pyarrow reports them.
+    """
+    import pyarrow as pa
+
+    with contextlib.suppress(pa.ArrowException, *FAULTS, struct.error, StopIteration):
+        messages = pa.ipc.MessageReader.open_stream(raw)
+        while True:
+            message = messages.read_next_message()
+            if message.type in ("record batch", "dictionary"):
+                head, body = memoryview(message.metadata), memoryview(message.body or b"")
+                batch = _child(head, _child(head, 0, None), 2)
+                yield _declared_size(head, batch if message.type == "record batch" else _child(head, batch, 1), body)
+
+
+def _declared_size(head: memoryview, batch: int, body: memoryview) -> int:
+    """The decompressed size of a RecordBatch: fields 1 to 3 are its nodes, its buffers, and their compression."""
+    buffers, compressed, size = _child(head, batch, 2), _field(head, batch, 3), 0
+    for at in range(*struct.unpack_from("<I", head, buffers)):
+        offset, length = struct.unpack_from("<qq", head, buffers + 4 + 16 * at)
+        declared = struct.unpack_from("<q", body, offset)[0] if compressed and length >= 8 else -1
+        size += declared if declared >= 0 else max(0, length)
+    return size
+
+
+def _field(head: memoryview, table: int, number: int) -> int:
+    """The position of a field of a flatbuffers table; 0 if it is absent."""
+    slots = table - struct.unpack_from("<i", head, table)[0]
+    place = 4 + 2 * number
+    offset = struct.unpack_from("<H", head, slots + place)[0] if place < struct.unpack_from("<H", head, slots)[0] else 0
+    return table + offset if offset else 0
+
+
+def _child(head: memoryview, table: int, number: int | None) -> int:
+    """The position of the table or vector that a field points to; None: of the root table."""
+    at = table if number is None else _field(head, table, number)
+    return int(at + struct.unpack_from("<I", head, at)[0])
 
 
 def _seekable(source: Source, limit: MemoryLimit) -> Any:

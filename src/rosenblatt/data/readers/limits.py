@@ -3,7 +3,8 @@
 Memory      the rows of a file that is read whole take at most four fifths of the memory that is free when reading starts, or
             what `Options.max_memory` allows. Streams are read in chunks, and only a line or a chunk is limited.
 Expansion   a compressed file that is read whole may decompress to 64 MB, or to 200 times its size if that is more; with
-            `Options.max_memory`, to that.
+            `Options.max_memory`, to that. Parquet and Arrow files count as compressed. A batch of an Arrow file is
+            decompressed at once, so the size that it declares is checked before.
 
 Sizes are estimates: what arrays and texts take at least.
 """
@@ -11,7 +12,7 @@ Sizes are estimates: what arrays and texts take at least.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -89,16 +90,29 @@ def read_bytes(source: Source, limit: MemoryLimit) -> bytes:
     return b"".join(pieces)
 
 
-def limited(chunks: Iterable[Data], limit: MemoryLimit) -> list[Data]:
-    """The chunks of a file that is read whole, which are copied when they are joined."""
-    kept, held = [], 0
+def limited(chunks: Iterable[Data], limit: MemoryLimit, stored: Callable[[], int] | None = None) -> list[Data]:
+    """The chunks of a file that is read whole, which are copied when they are joined.
+
+    stored: returns the size of a file whose format compresses.
+    """
+    kept, held, expanded = [], 0, 0
     for chunk in chunks:
         columns = chunk.features.columns if isinstance(chunk.features, Table) else (chunk.features,)
-        held += 2 * sum(map(_bytes_of, columns if chunk.labels is None else (*columns, chunk.labels)))
+        columns = columns if chunk.labels is None else (*columns, chunk.labels)
+        held += 2 * sum(map(_bytes_of, columns))
+        if stored is not None:
+            expanded += sum(map(_content_bytes, columns))
+            limit.check_expansion(expanded, stored())
         held += 0 if chunk.lines is None else BYTES_PER_LINE_NUMBER * chunk.n_rows
         limit.check(held)
         kept.append(chunk)
     return kept
+
+
+def _content_bytes(column: object) -> int:
+    """The bytes of numbers and texts alone, as a file has them that is not compressed."""
+    assert isinstance(column, np.ndarray)
+    return column.nbytes if column.dtype.kind != "O" else sum(len(cell or "") for cell in column.tolist())
 
 
 def _bytes_of(column: object) -> int:
