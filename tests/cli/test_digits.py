@@ -68,6 +68,17 @@ def test_formats_of_floats_refuse_digits_they_do_not_hold(table: Path, ending: s
     assert "Column 'zip' looks like an identifier (such as 02163)" in found.err
 
 
+@pytest.mark.parametrize("ending", ["svmlight", "npz"])
+def test_digits_after_a_number_with_leading_zeros_are_not_lost(tmp_path: Path, ending: str) -> None:
+    data = tmp_path / "rows.csv"
+    data.write_text("code,label\n02163,x\n9007199254740993,y\n12345,x\n")
+    found = rosenblatt("convert", data, tmp_path / f"rows.{ending}")
+    assert (found.code, (tmp_path / f"rows.{ending}").exists()) == (2, False)
+    assert "column 'code': an integer near 9007199254740992 may not fit into a float" in found.err
+    data.write_text("code,label\n02163,x\n54321,y\n12345,x\n")
+    assert rosenblatt("convert", data, tmp_path / f"rows.{ending}").code == 0
+
+
 def test_missing_cells_are_filled_and_the_others_kept(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("a,b,label\n1.50,x,0\n,y,1\n2.50,z,0\n")
     found = rosenblatt("convert", tmp_path / "rows.csv", "-", "--to", "csv", "--missing", "mean")

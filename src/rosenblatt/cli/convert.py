@@ -144,18 +144,22 @@ class _Conversion:
 
     def _find_losses(self, table: bool) -> None:
         """Find the columns whose numbers floats do not hold; formats of text keep them, those of floats cannot."""
-        from ..data.table import Loss, loss_of
+        from ..data.table import Loss, loss_of, lost_integers
         from .console import note
 
         numeric = not table or self.target in NUMERIC_FORMATS
         if self.target in ("csv", "tsv") and not numeric:
             return
         losses: dict[str, str] = {}
+        integers: dict[str, str] = {}
         for data in self.read_chunks():
             losses = data.losses | losses
+            integers = lost_integers(data) | integers
         for name, text in losses.items():
-            if numeric and loss_of(text) is Loss.DIGITS:
-                where = f"{self.path}: column {name!r}: {text} does not fit into a float"
+            if numeric and name in integers:
+                certain = loss_of(integers[name]) is Loss.DIGITS
+                number = integers[name] if certain else f"an integer near {integers[name]}"
+                where = f"{self.path}: column {name!r}: {number} {'does' if certain else 'may'} not fit into a float"
                 if not table:
                     raise Failure(f"{where}; only tables, such as CSV files, can be converted with all its digits")
                 raise Failure(f"{where}, as {self.target} needs; use --categorical {name!r} or --ignore {name!r}")

@@ -175,18 +175,26 @@ class Data:
 
 def require_exact_integers(data: Data) -> None:
     """Raise `DataError` if an integer of the file is not the number that was read: a proof would be about other rows."""
-    for name, text in data.losses.items():
-        if loss_of(text) is not Loss.DIGITS:
-            # Only the first loss of a column is known: one that begins with zeros may be followed by one that is rounded.
-            largest = float(np.nanmax(abs(_numbers_with(data.features, name)), initial=0.0))
-            if largest < 2**53:
-                continue
-            text = str(int(largest))
+    for name, text in lost_integers(data).items():
         raise DataError(
             data.source,
             f"column {name} has integers that floats may not hold, such as {text}, so that nothing can be proved about it: "
             f"exclude it with --ignore {name}, or read it as categories with --categorical {name}",
         )
+
+
+def lost_integers(data: Data) -> dict[str, str]:
+    """The columns with integers that floats do not hold, or may not hold, and one of them."""
+    found = {}
+    for name, text in data.losses.items():
+        if loss_of(text) is Loss.DIGITS:
+            found[name] = text
+            continue
+        # Only the first loss of a column is known: one that begins with zeros may be followed by one that is rounded.
+        largest = float(np.nanmax(abs(_numbers_with(data.features, name)), initial=0.0))
+        if largest >= 2**53:
+            found[name] = str(int(largest))
+    return found
 
 
 def _numbers_with(features: Table | CSRMatrix | FloatArray, name: str) -> FloatArray:

@@ -7,6 +7,8 @@ import gzip
 import io
 import itertools
 import lzma
+import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -129,6 +131,34 @@ def test_a_device_without_end_is_refused(tmp_path: Path) -> None:
         found = rosenblatt(command, "/dev/zero", *output)
         assert (found.code, len(found.err.splitlines())) == (2, 1)
         assert found.err.startswith("rosenblatt: /dev/zero")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "npz", "parquet", "arrow"])
+def test_named_pipes_are_read_to_their_end(tmp_path: Path, kind: str) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    table, path, pipe = (
+        pa.table({"a": np.arange(40.0), "label": np.arange(40) % 2}),
+        tmp_path / f"rows.{kind}",
+        tmp_path / "pipe",
+    )
+    if kind == "npz":
+        np.savez(path, X=np.arange(40.0)[:, None], y=np.arange(40) % 2)
+    elif kind == "parquet":
+        pq.write_table(table, path)
+    elif kind == "arrow":
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+            writer.write_table(table)
+    else:
+        rows = b"a,label\n" + b"".join(b"%d,%d\n" % (i, i % 2) for i in range(40))
+        path.write_bytes(rows if kind == "csv" else gzip.compress(rows))
+    os.mkfifo(pipe)
+    writing = threading.Thread(target=lambda: pipe.write_bytes(path.read_bytes()))
+    writing.start()
+    assert read(pipe, Options(format=kind.split(".")[0])).n_rows == 40
+    writing.join()
 
 
 def test_honest_compressed_files_are_read(tmp_path: Path) -> None:

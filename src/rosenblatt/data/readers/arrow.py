@@ -180,7 +180,7 @@ def _seekable(source: Source, limit: MemoryLimit) -> Any:
     """A random-access file for pyarrow: mapped from disk, or held in memory."""
     import pyarrow as pa
 
-    if source.compression is None and str(source.path) != "-":
+    if source.on_disk:
         return pa.memory_map(str(source.path))
     return pa.BufferReader(read_bytes(source, limit))
 

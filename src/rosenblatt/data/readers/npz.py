@@ -54,7 +54,7 @@ def read_npz(source: Source, options: Options) -> Data:
 
 def npz_chunks(source: Source, options: Options, size: int) -> Iterator[Data]:
     """Consecutive rows, about `size` bytes at a time. A dense X in C order is streamed; everything else is held in memory."""
-    if _on_disk(source):
+    if source.on_disk:
         with _archive(source, MemoryLimit(source.name, options)) as archive:
             stream = _Stream.of(archive)
             if stream is not None:
@@ -87,17 +87,13 @@ def _arrays(source: Source, limit: MemoryLimit) -> dict[str, Array]:
         return arrays
 
 
-def _on_disk(source: Source) -> bool:
-    return source.compression is None and str(source.path) != "-"
-
-
 @contextlib.contextmanager
 def _archive(source: Source, limit: MemoryLimit) -> Iterator[zipfile.ZipFile]:
     """The opened archive; damage raises DataError."""
     try:
         source.limit_expansion(limit)
         with (
-            Path(source.path).open("rb") if _on_disk(source) else io.BytesIO(read_bytes(source, limit)) as raw,
+            Path(source.path).open("rb") if source.on_disk else io.BytesIO(read_bytes(source, limit)) as raw,
             zipfile.ZipFile(raw) as archive,
         ):
             if len(archive.namelist()) > MAX_MEMBERS:

@@ -81,6 +81,11 @@ class Source(io.RawIOBase):
         return self._raw.digest.hexdigest() if self._raw.ended else None
 
     @property
+    def on_disk(self) -> bool:
+        """Whether the same bytes can be read by the path: not those of pipes, devices and compressed files."""
+        return self.compression is None and self.size is not None
+
+    @property
     def position(self) -> int:
         """The number of bytes read from disk."""
         return self._raw.position
