@@ -149,6 +149,17 @@ def test_values_that_training_did_not_have_are_reported(tmp_path, command):
     assert (found.code, found.err.splitlines()[0]) == (0, f"column 'town' of {new} {words}")
 
 
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_columns_that_the_model_does_not_use_are_counted(tmp_path, kind):
+    data, model, new = tmp_path / "rows.csv", tmp_path / "m.safetensors", tmp_path / f"new.{kind}"
+    data.write_text("a,b,label\n" + "1,2,x\n3,1,y\n" * 20)
+    assert rosenblatt("train", data, model, "--holdout", "0").code == 0
+    new.write_text("a,b,extra\n1,2,z\n" if kind == "csv" else '{"a": 1, "b": 2, "extra": "z"}\n')
+    found = rosenblatt("predict", model, new)
+    assert (found.out, found.err) == ("x\n", f"ignored 1 column of {new} that the model does not use\n")
+    assert "ignored" not in rosenblatt("predict", model, data).err
+
+
 def test_class_weights_of_a_class_that_does_not_exist_are_refused_in_streams_too(tmp_path):
     data = tmp_path / "rows.csv"
     data.write_text("a,b,label\n" + "1,2,x\n3,1,y\n" * 20)

@@ -127,9 +127,12 @@ class Recipe:
 
     def count_unknown_columns(self, X: MatrixLike | Data | Table | CSRMatrix) -> int:
         """The number of columns that are not part of the recipe and therefore not used."""
-        features = as_data(X).features
+        data = as_data(X)
+        features = data.features
         if isinstance(features, Table):
-            return len(set(features.names) - set(self.names)) if self.kind == "table" else 0
+            # A reader leaves out what is not required, and names all columns in `headers`.
+            found = {*features.names, *data.headers} - {data.label_name}
+            return len(found - set(self.names)) if self.kind == "table" else 0
         return max(0, features.shape[1] - self.numbers.columns) if isinstance(features, CSRMatrix) else 0
 
     def unknown_categories(self, X: MatrixLike | Data | Table | CSRMatrix) -> list[tuple[str, int, str]]:
