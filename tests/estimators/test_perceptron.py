@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import rosenblatt as rb
 from oracles import augment, batch, cyclic, noisy, perceptron, separable
-from rosenblatt.online.schedules import ORDERS
+from rosenblatt.online.schedules import ORDERS, Draws
 
 CONTAINERS = {"dense": np.asarray, "csr": sp.csr_array}
 XOR = np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]]), np.array([1, 1, -1, -1])
@@ -24,8 +24,8 @@ def plane(model, x0=1.0):
 
 def visits(order, n, passes, seed):
     """The order of the visits of an estimator with this seed, one line per pass."""
-    rng = np.random.default_rng(seed)
-    return [np.concatenate(list(ORDERS[order](n, 10**6, rng))) for _ in range(passes)]
+    draws = Draws(seed)
+    return [np.concatenate(list(ORDERS[order](n, 10**6, draws))) for _ in range(passes)]
 
 
 def norm_bound(P, u, y):

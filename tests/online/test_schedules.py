@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import chisquare
 
 import rosenblatt as rb
-from rosenblatt.online.schedules import ORDERS, ROWS_PER_BLOCK, ROWS_PER_WINDOW, Steps, cyclic, permuted, random
+from rosenblatt.online.schedules import ORDERS, ROWS_PER_BLOCK, ROWS_PER_WINDOW, Draws, Steps, cyclic, permuted, random
 
 # The default number of passes grows on sets as small as these.
 perceptron = partial(rb.Perceptron, max_iter=10)
@@ -20,7 +20,7 @@ BIG = 10**9
 
 
 def whole(order: Any, n: int, size: int, seed: int = 0) -> Any:
-    return np.concatenate(list(order(n, size, np.random.default_rng(seed))))
+    return np.concatenate(list(order(n, size, Draws(seed))))
 
 
 # --- steps -------------------------------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ def test_a_permuted_pass_visits_every_row_once(n: int, size: int) -> None:
 @pytest.mark.parametrize("size", [1, 7, BIG])
 def test_a_cyclic_pass_is_the_order_of_the_rows(n: int, size: int) -> None:
     np.testing.assert_array_equal(whole(cyclic, n, size), np.arange(n))
-    assert all(len(part) <= size for part in cyclic(n, size, np.random.default_rng(0)))
+    assert all(len(part) <= size for part in cyclic(n, size, Draws(0)))
 
 
 def test_a_random_pass_draws_as_many_rows_as_there_are_with_replacement() -> None:
@@ -117,33 +117,33 @@ def test_the_order_does_not_depend_on_the_size_of_its_parts(name: str, n: int) -
 
 @pytest.mark.parametrize("name", ["permuted", "random"])
 def test_each_pass_has_a_fresh_order_and_each_seed_its_own(name: str) -> None:
-    rng = np.random.default_rng(0)
-    first, second = (np.concatenate(list(ORDERS[name](100, BIG, rng))) for _ in range(2))
+    draws = Draws(0)
+    first, second = (np.concatenate(list(ORDERS[name](100, BIG, draws))) for _ in range(2))
     assert not np.array_equal(first, second)
     np.testing.assert_array_equal(first, whole(ORDERS[name], 100, BIG, 0))
     assert not np.array_equal(first, whole(ORDERS[name], 100, BIG, 1))
 
 
 def test_small_permutations_are_uniform() -> None:
-    rng = np.random.default_rng(0)
-    seen = Counter(tuple(np.concatenate(list(permuted(4, BIG, rng))).tolist()) for _ in range(2400))
+    draws = Draws(0)
+    seen = Counter(tuple(np.concatenate(list(permuted(4, BIG, draws))).tolist()) for _ in range(2400))
     counts = [seen[order] for order in permutations(range(4))]
     assert chisquare(counts).pvalue > 0.001
 
 
 def test_every_row_comes_to_every_place_equally_often() -> None:
     """Three blocks and a bit: beyond one block, within one window."""
-    n, rng = 3 * ROWS_PER_BLOCK + 2, np.random.default_rng(0)
+    n, draws = 3 * ROWS_PER_BLOCK + 2, Draws(0)
     counts = np.zeros((n, n))
     for _ in range(1500):
-        counts[np.arange(n), np.concatenate(list(permuted(n, BIG, rng)))] += 1
+        counts[np.arange(n), np.concatenate(list(permuted(n, BIG, draws)))] += 1
     assert chisquare(counts.ravel(), np.full(n * n, counts.mean())).pvalue > 0.001
 
 
 def test_draws_with_replacement_are_uniform() -> None:
-    rng = np.random.default_rng(0)
-    draws = np.concatenate([part for _ in range(300) for part in random(20, 7, rng)])
-    assert chisquare(np.bincount(draws, minlength=20)).pvalue > 0.001
+    draws = Draws(0)
+    drawn = np.concatenate([part for _ in range(300) for part in random(20, 7, draws)])
+    assert chisquare(np.bincount(drawn, minlength=20)).pvalue > 0.001
 
 
 def test_a_window_mixes_rows_from_all_over_the_data() -> None:

@@ -254,7 +254,7 @@ def test_mistakes_end_when_there_are_none() -> None:
 
 def test_a_mistakes_run_reports_progress_within_a_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pass is as many full scans as there are rows, which takes long."""
-    monkeypatch.setattr("rosenblatt.online.solver.WORK_PER_CALL", 1)
+    monkeypatch.setattr("rosenblatt.online.full_scans.WORK_PER_CALL", 1)
     X, y = noise(20)
     seen: list[Progress] = []
     with rb.progress_callback(seen.append):
@@ -376,8 +376,8 @@ def test_rows_in_many_segments_are_the_same_run(monkeypatch: pytest.MonkeyPatch)
         {"order": "mistakes"},
     ]
     expected = [perceptron(max_iter=2, random_state=0, **options).fit(X, y).coef_ for options in parameters]
-    monkeypatch.setattr("rosenblatt.online.solver.WORK_PER_CALL", 1)
-    monkeypatch.setattr("rosenblatt.online.solver.SCAN_WORK_PER_TASK", 1)
+    for name in ("solver.WORK_PER_CALL", "full_scans.WORK_PER_CALL", "scans.SCAN_WORK_PER_TASK"):
+        monkeypatch.setattr(f"rosenblatt.online.{name}", 1)
     for options, coef in zip(parameters, expected, strict=True):
         for n_jobs in (1, 2):
             model = perceptron(max_iter=2, random_state=0, n_jobs=n_jobs, **options).fit(X, y)

@@ -23,7 +23,6 @@ from ..data.problem import (
     as_heads,
     copy_state,
     first_heads,
-    pick_heads,
     read_only,
     reorder_heads,
 )
@@ -32,7 +31,7 @@ from ..kernels.linear.schemes import STOPPED, Joint, Labels, Rest, State, Tape
 from ..progress import Progress, ProgressCallback
 from ..reporting.text import plural, short
 from .run_record import RunRecord, make_moves
-from .schedules import Step, Steps
+from .schedules import MAX_COUNT, Step, Steps
 from .stopping import StallWatch, Stop, merge_stops, pass_limit
 from .update_log import UpdateLog
 
@@ -130,7 +129,7 @@ class RunState:
         self.bound = min(w_max * w_max, sys.float_info.max) if self.keeps_norms else math.inf
         # The counts at which heads stop. A fit counts its own updates, a stream those of all its chunks.
         before = 0 if config.visited_before else start.counts
-        most = np.iinfo(np.int64).max if config.max_updates is None else before + np.int64(config.max_updates)
+        most = MAX_COUNT if config.max_updates is None else before + np.int64(config.max_updates)
         self.limits = np.broadcast_to(most, start.counts.shape)
         self.first_limit = int(self.limits.min())  # no head stops before
         self.record: RunRecord | None = None
@@ -177,21 +176,22 @@ class RunState:
     def collect(self, moves: Tape, delta: State) -> None:
         """Add moves to the step `delta`, in float64, and to the sums for the average."""
         make_moves(self.problem, moves.rows, moves.others, moves.steps, delta)
+        self.add_to_sums(moves)
+
+    def add_to_sums(self, moves: Tape) -> None:
+        """Add moves that are made now to the sums for the average."""
         if self.sums is not None:
             make_moves(self.problem, moves.rows, moves.others, moves.steps * self.clock, self.sums)
 
-    def count_step(self, delta: State) -> float:
-        """Count a step that was made and return its length."""
+    def check_weights(self) -> None:
+        """Raise if a full scan led to weights that are not finite; else compute their norm, if it is read."""
         state = self.state
-        state.counts[:] += 1
-        length = float(_norms(np.append(delta.w, delta.bias)[None])[0])
         if not (all_finite(state.w) and np.isfinite(state.bias).all()):
             raise_out_of_range(self.problem)
         if self.keeps_norms:
             state.sqnorms[:] = _squared(self._true_norms())
             if self.config.w_max is None and not np.isfinite(state.sqnorms).all():
                 raise_out_of_range(self.problem)
-        return length
 
     def end_pass(self, passes: int) -> None:
         """Mark the end of a pass in the record and report it."""
@@ -306,11 +306,12 @@ class RunState:
             self.sums.bias[few] = self.swept.sums.bias
         self.before[few] = self.swept.before
 
-    def binary_state(self, h: int) -> State:
-        """A copy of the state of one-vs-rest head h."""
-        place = int(np.flatnonzero(self.places == h)[0])
-        w = np.ascontiguousarray(as_heads(self.state.w, self.problem.rows)[place])
-        return pick_heads(self.state, self.problem.rows, [h], flat=True)._replace(w=w)
+    def scanned_heads(self, heads: list[int]) -> tuple[Rest, State]:
+        """Labels and state in the order of the weights, for a scan that proposes moves of these one-vs-rest heads only."""
+        labels = self.problem.labels
+        assert isinstance(labels, Rest)
+        marked = np.where(np.isin(self.places, heads), labels.heads[self.places], np.int32(STOPPED))
+        return labels._replace(heads=read_only(marked)), first_heads(self.state, self.problem.rows, self.places)
 
     def _true_norms(self) -> FloatArray:
         weights, bias = as_heads(self.state.w, self.problem.rows).astype(np.float64), self.state.bias
@@ -346,6 +347,11 @@ def _norms(rows: FloatArray) -> FloatArray:
     with np.errstate(over="ignore", invalid="ignore"):
         found: FloatArray = scale * np.sqrt(np.square(rows / scale[:, None]).sum(axis=1))
         return found
+
+
+def length_of(step: State) -> float:
+    """The Euclidean length of a step, the biases included."""
+    return float(_norms(np.append(step.w, step.bias)[None])[0])
 
 
 def _squared(norms: FloatArray) -> FloatArray:

@@ -25,8 +25,9 @@ from ..progress import Progress
 from ..reporting.text import plural
 from .rules.arow import AROWRule
 from .run import RunConfig, raise_out_of_range
-from .schedules import ORDERS
-from .solver import ORDER_ROWS, WORK_PER_CALL, check_rows, find_violations, prefetch_distance, release_pages, rows_per_call
+from .scans import ORDER_ROWS, WORK_PER_CALL, check_rows, find_violations, release_pages, rows_per_call
+from .schedules import ORDERS, Draws
+from .solver import prefetch_distance
 from .stopping import Stop, merge_stops, pass_limit
 
 # With this many times more columns than nonzeros, only the columns that occur are copied.
@@ -121,11 +122,11 @@ def _fit_occurring_columns(
 def _fit_second_order(problem: Problem, rule: AROWRule, config: RunConfig, start: GaussianWeights) -> SecondOrderResult:
     """Run all heads in this thread."""
     state, spread = _kernel_arrays(problem, start)
-    rng, ended = np.random.default_rng(config.seed), np.zeros(len(state.counts), bool)
+    draws, ended = Draws(config.seed), np.zeros(len(state.counts), bool)
     stops = [Stop("passes", "")] * len(ended)
     for passes in itertools.count(1):
         before = state.counts.copy()
-        for visited in _sweep(problem, rule, config, state, spread, rng):
+        for visited in _sweep(problem, rule, config, state, spread, draws):
             if config.cancel is not None and config.cancel.is_set():
                 raise CancelledError
             _report(problem, config, state, before, passes - 1, visited)
@@ -143,13 +144,11 @@ def _fit_second_order(problem: Problem, rule: AROWRule, config: RunConfig, start
     return SecondOrderResult(_from_kernel_arrays(problem, state, spread), stops, passes)
 
 
-def _sweep(
-    problem: Problem, rule: AROWRule, config: RunConfig, state: State, spread: Spread, rng: np.random.Generator
-) -> Iterator[int]:
+def _sweep(problem: Problem, rule: AROWRule, config: RunConfig, state: State, spread: Spread, draws: Draws) -> Iterator[int]:
     """Make one pass in several kernel calls; yield the number of rows visited so far."""
     size = max(64, min(ORDER_ROWS, int(WORK_PER_CALL / (problem.density * state.bias.size + 1))))
     ahead, most, visited = prefetch_distance(problem, config.order, state.w), rows_per_call(problem, config.order), 0
-    for order in ORDERS[config.order](problem.n_visited, size, rng, 1):
+    for order in ORDERS[config.order](problem.n_visited, size, draws, 1):
         order = order if problem.visited is None else problem.visited[order]
         for start in range(0, len(order), most):
             some = order[start : start + most]

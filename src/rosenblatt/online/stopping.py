@@ -214,6 +214,11 @@ class StallWatch:
         self._since[grown] = at
         return {int(h): self._stop(float(norms[h])) for h in np.flatnonzero(at - self._since >= self.patience)}
 
+    def bounds(self, at: int) -> tuple[int, float, float]:
+        """For one head: the updates until it is out of patience, the norm that is progress, and the length of such a step."""
+        left = self.patience - (at - int(self._since[0]))
+        return left, float(self._largest[0]) * (1.0 + LEAST_PROGRESS), self._shortest * (1.0 - LEAST_PROGRESS)
+
     def _stop(self, norm: float) -> Stop:
         far = []
         if self.w_max is not None:
@@ -260,9 +265,10 @@ def _cancels(problem: Problem, values: Matrix, signs: IntArray) -> bool:
     columns: Iterable[Array]
     if isinstance(values, np.ndarray):
         columns = (values * signs[:, None]).T
-    else:
-        signed = values.multiply(signs[:, None]).tocsc()
-        columns = np.split(signed.data, signed.indptr[1:-1])
+    else:  # not by way of CSC, which would round the sum of repeated columns
+        signed = values.data * np.repeat(signs, np.diff(values.indptr))
+        order = np.argsort(values.indices, kind="stable")
+        columns = np.split(signed[order], np.flatnonzero(np.diff(values.indices[order])) + 1)
     try:
         return all(math.fsum(column) == 0.0 for column in columns)
     except OverflowError:

@@ -15,8 +15,8 @@ import numpy as np
 
 from ...array_types import FloatArray, IntArray
 from ..compile import kernel
+from .random_orders import shuffle
 from .rows import Rows, axpy, dot, prefetch_row
-from .sweeps import shuffle
 
 
 class Dual(NamedTuple):

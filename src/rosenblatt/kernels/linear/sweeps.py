@@ -1,14 +1,12 @@
-"""Passes over the rows, and the random orders of a pass.
+"""Passes over the rows.
 
 `online` updates the weights, `collect_moves` only collects moves, `loss_and_gradient` sums a loss. `apply_moves`,
-`record_planes` and `apply_steps` replay moves. `fill_windows` and `shuffle` make the orders.
+`record_planes` and `apply_steps` replay moves.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from ...array_types import FloatArray, IntArray
 from ..compile import kernel
@@ -18,9 +16,6 @@ from .schemes import Binary, Labels, State, Tape, has_stopped, head_of, length, 
 
 # Why a sweep returned: the rows have been visited, the tape is full, a pass of a head was clean, or as said in `Pace`.
 DONE, FULL, CLEAN, LIMIT, NORM, OVERFLOW = range(6)
-# The shifts of Marsaglia's xorshift64 in their order, and the bits of half a random number.
-XORSHIFT_LEFT_1, XORSHIFT_RIGHT, XORSHIFT_LEFT_2, HALF_BITS = (np.uint64(bits) for bits in (13, 7, 17, 32))
-ONE = np.uint64(1)
 
 
 class Pace(NamedTuple):
@@ -211,43 +206,3 @@ def apply_steps(
             for j in range(weights.shape[0]):
                 planes[n, j] = weights[j]
             shifts[n] = state.x0 * state.bias[0]
-
-
-# --- random orders ---------------------------------------------------------------------------------------------------------
-
-
-@kernel
-def fill_windows(starts: IntArray, block: int, per_window: int, per_pass: int, n: int, seeds: IntArray, order: IntArray) -> Any:
-    """Write the rows of the blocks at `starts` (up to n) into `order`, shuffled within windows of blocks; return their number.
-
-    A window ends with its pass of `per_pass` blocks. Inside-out Fisher-Yates: each row takes a random place among the previous
-    ones, whose row moves to the end. The draws are the upper halves of Marsaglia's xorshift64 (Journal of Statistical Software
-    8, 2003); seeds are any uint64 but 0.
-    """
-    drawn, filled, first, window = seeds[0], np.uint64(0), np.uint64(0), 0
-    for b in range(starts.shape[0]):
-        if b % per_pass % per_window == 0:
-            drawn, first, window = seeds[window], filled, window + 1
-        for row in range(starts[b], min(starts[b] + block, n)):
-            drawn ^= drawn << XORSHIFT_LEFT_1
-            drawn ^= drawn >> XORSHIFT_RIGHT
-            drawn ^= drawn << XORSHIFT_LEFT_2
-            place = first + (((drawn >> HALF_BITS) * (filled - first + ONE)) >> HALF_BITS)
-            order[filled] = order[place]
-            order[place] = row
-            filled += ONE
-    return filled
-
-
-@kernel
-def shuffle(order: IntArray, m: int, seed: IntArray) -> int:
-    """Shuffle the first m entries and update `seed`, one uint64 other than 0; return m."""
-    drawn = seed[0]
-    for p in range(1, m):
-        drawn ^= drawn << XORSHIFT_LEFT_1
-        drawn ^= drawn >> XORSHIFT_RIGHT
-        drawn ^= drawn << XORSHIFT_LEFT_2
-        place = ((drawn >> HALF_BITS) * np.uint64(p + 1)) >> HALF_BITS
-        order[p], order[place] = order[place], order[p]
-    seed[0] = drawn
-    return m

@@ -13,50 +13,11 @@ import numpy as np
 
 from ...array_types import FloatArray, IntArray
 from ..compile import kernel
-from .sweeps import HALF_BITS, XORSHIFT_LEFT_1, XORSHIFT_LEFT_2, XORSHIFT_RIGHT
+from .column_order import sort_with
+from .random_orders import HALF_BITS, XORSHIFT_LEFT_1, XORSHIFT_LEFT_2, XORSHIFT_RIGHT
 
 MIN_SPEED = 1e-12  # relative to the fastest row: slower rows do not move
 MIN_INTERVAL = 1e-10  # relative to its ends: shorter intervals are rounding errors
-INSERTION_SIZE = 16  # up to this many numbers are sorted by insertion
-
-
-@kernel
-def sort_with(keys: FloatArray, marks: IntArray, n: int, stack: IntArray) -> None:
-    """Sort the first n keys and their marks; `stack` holds 2 log2(n) integers."""
-    top, low, high = 0, 0, n - 1
-    while True:
-        while high - low >= INSERTION_SIZE:
-            a, b, c = keys[low], keys[(low + high) // 2], keys[high]
-            pivot = max(min(a, b), min(max(a, b), c))
-            i, j = low, high
-            while i <= j:
-                while keys[i] < pivot:
-                    i += 1
-                while pivot < keys[j]:
-                    j -= 1
-                if i <= j:
-                    keys[i], keys[j] = keys[j], keys[i]
-                    marks[i], marks[j] = marks[j], marks[i]
-                    i += 1
-                    j -= 1
-            # The longer part waits on the stack, which keeps the stack short.
-            if j - low > high - i:
-                stack[top], stack[top + 1] = low, j
-                low = i
-            else:
-                stack[top], stack[top + 1] = i, high
-                high = j
-            top += 2
-        for i in range(low + 1, high + 1):
-            key, mark, j = keys[i], marks[i], i - 1
-            while j >= low and keys[j] > key:
-                keys[j + 1], marks[j + 1] = keys[j], marks[j]
-                j -= 1
-            keys[j + 1], marks[j + 1] = key, mark
-        if top == 0:
-            return
-        top -= 2
-        low, high = stack[top], stack[top + 1]
 
 
 @kernel
