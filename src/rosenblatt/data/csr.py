@@ -34,7 +34,7 @@ class CSRMatrix:
     """
 
     values: FloatArray
-    # Column numbers from 0, different within a row, and ascending unless `any_order` allows others; int32 or SciPy's type.
+    # Column numbers from 0, ascending within a row unless `any_order` allows others and repeated ones; int32 or SciPy's type.
     indices: IntArray
     indptr: IntArray  # int64
     width: int  # number of columns
@@ -51,9 +51,9 @@ class CSRMatrix:
 
     @classmethod
     def from_scipy(cls, X: sparse.sparray | sparse.spmatrix, *, any_order: bool = False) -> CSRMatrix:
-        """Convert a SciPy matrix, sharing its arrays if columns ascend within rows, or with `any_order` if none is repeated."""
+        """Convert a SciPy matrix. A copy is made if columns do not ascend within rows or are repeated, and not `any_order`."""
         csr: Any = X.tocsr()
-        if not (csr.has_canonical_format or (any_order and not _has_repeated_columns(csr))):
+        if not (any_order or csr.has_canonical_format):
             csr = csr.copy()  # the caller's matrix is not changed
             csr.sum_duplicates()
         return cls(csr.data, csr.indices, csr.indptr.astype(np.int64, copy=False), int(csr.shape[1]))
@@ -127,16 +127,6 @@ class CSRMatrix:
                 out[start:stop, h] = np.bincount(rows, part.values * weights[part.indices, h], stop - start)
             start = stop
         return out
-
-
-def _has_repeated_columns(csr: Any) -> bool:
-    if csr.has_sorted_indices:
-        return not csr.has_canonical_format
-    from ..kernels.linear.rows import has_repeated_columns  # Numba takes long to load
-
-    indices, indptr = csr.indices.view(), csr.indptr.astype(np.int64, copy=False).view()
-    indices.flags.writeable = indptr.flags.writeable = False  # the kernel is compiled for one type
-    return bool(has_repeated_columns(indices, indptr, np.zeros(csr.shape[1], np.int64)))
 
 
 def hstack(blocks: Sequence[CSRMatrix], n_rows: int) -> CSRMatrix:

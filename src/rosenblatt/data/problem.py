@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from ..array_types import Array, BoolArray, FloatArray, IntArray, Matrix
-from ..kernels.linear.rows import CSR, Dense, Rows
+from ..kernels.linear.column_order import SORT_STACK, sum_columns_and_square
+from ..kernels.linear.rows import CSR, NO_SQNORMS, Dense, Rows
 from ..kernels.linear.schemes import Binary, Joint, Labels, Rest, State
 from .csr import CSRMatrix
 
@@ -160,13 +161,37 @@ def _signs(positive: BoolArray) -> IntArray:
 def make_rows(X: Matrix | CSRMatrix, *, any_order: bool = False) -> Rows:
     """Rows as kernels take them: read-only views of an array, a SciPy CSR matrix or a `CSRMatrix`.
 
-    A SciPy matrix is copied if a row has a column twice, and unless `any_order` is set, also if columns do not ascend.
+    A SciPy matrix is copied if columns do not ascend within its rows, or are repeated, unless `any_order` is set. Repeated
+    columns are then left as they are, and their sums are taken only for the squared length of each row.
     """
+    sqnorms = NO_SQNORMS
     if sp.issparse(X):
-        X = CSRMatrix.from_scipy(X, any_order=any_order)
+        matrix: Any = X
+        csr = matrix.tocsr()
+        X = CSRMatrix.from_scipy(csr, any_order=any_order)
+        if any_order and not csr.has_canonical_format:
+            sqnorms = _sqnorms_if_repeated(X)
     if isinstance(X, CSRMatrix):
-        return CSR(read_only(X.values), read_only(X.indices), read_only(X.indptr), X.width)
+        return CSR(read_only(X.values), read_only(X.indices), read_only(X.indptr), X.width, sqnorms)
     return Dense(read_only(np.require(X, requirements=["C"])))
+
+
+def _sqnorms_if_repeated(X: CSRMatrix) -> FloatArray:
+    """The squared length of each row, if a row has a column several times; else an empty array."""
+    longest, squares = int(np.diff(X.indptr).max(initial=0)), np.empty(X.shape[0])
+    buffers = np.empty(longest, np.int64), np.empty(longest), np.empty(SORT_STACK, np.int64)
+    arrays = read_only(X.values), read_only(X.indices), read_only(X.indptr)
+    return read_only(squares) if sum_columns_and_square(*arrays, *buffers, squares) else NO_SQNORMS
+
+
+def with_repeated_columns(rows: Rows) -> TypeGuard[CSR]:
+    """Whether these are CSR rows of which one has several values in one column."""
+    return isinstance(rows, CSR) and rows.sqnorms.size > 0
+
+
+def take_summed_rows(rows: CSR, wanted: Array) -> Rows:
+    """A copy of some rows with ascending columns, each one once."""
+    return make_rows(CSRMatrix.from_kernel(rows).take(wanted).to_scipy())
 
 
 def rows_width(rows: Rows) -> int:
@@ -190,21 +215,27 @@ def some_rows(rows: Rows, start: int, stop: int) -> Rows:
     """The rows from `start` to `stop` in the layout of the kernels, without a copy."""
     if isinstance(rows, Dense):
         return Dense(rows.values[start:stop])
-    return rows._replace(indptr=rows.indptr[start : stop + 1])
+    return rows._replace(indptr=rows.indptr[start : stop + 1], sqnorms=rows.sqnorms[start:stop])
 
 
 def take_rows(rows: Rows, wanted: Array) -> Rows:
     """A copy of some rows, given as a mask or as row numbers."""
     if isinstance(rows, Dense):
         return Dense(read_only(rows.values[wanted]))
-    return make_rows(CSRMatrix.from_kernel(rows).take(wanted))
+    few = CSRMatrix.from_kernel(rows).take(wanted)
+    sqnorms = rows.sqnorms[wanted] if rows.sqnorms.size else rows.sqnorms
+    return CSR(read_only(few.values), read_only(few.indices), read_only(few.indptr), few.width, read_only(sqnorms))
 
 
 def mean_sqnorm(problem: Problem) -> float:
     """The mean squared length of the augmented rows."""
-    values = problem.rows.values.reshape(-1)
+    rows = problem.rows
+    values = rows.values.reshape(-1)
 
     def squares() -> Iterator[float]:
+        if with_repeated_columns(rows):
+            yield float(rows.sqnorms.sum())
+            return
         for start in range(0, len(values), VALUES_PER_BLOCK):
             yield float(np.square(values[start : start + VALUES_PER_BLOCK], dtype=np.float64).sum())
             problem.release_pages()

@@ -162,7 +162,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def _takes_unsorted_columns(self) -> bool:
-        """Whether a fit uses CSR rows whose columns do not ascend as they are; all learners that go row by row do."""
+        """Whether a fit uses CSR rows as they are if columns do not ascend or repeat; all learners that go row by row do."""
         return self._iterations_are_passes
 
     @property
@@ -213,9 +213,10 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            The rows. Arrays in C order and CSR matrices of float32 or float64 are used without a copy. A CSR matrix is
-            copied if a row has a column twice and, except by learners that go row by row, if the columns of a row do not
-            ascend. In another order of the columns, the last bits of sums may differ.
+            The rows. Arrays in C order and CSR matrices of float32 or float64 are used without a copy. A CSR matrix whose
+            columns do not ascend within a row, or are repeated, is copied, except by learners that go row by row. Repeated
+            columns count as their sum, which these learners take in float64 and without rounding it to the type of X; in
+            another order of the columns, the last bits of their sums may differ.
         y : array-like of shape (n_rows,)
             The class label of each row.
         sample_weight : array-like of shape (n_rows,), default=None
@@ -389,7 +390,7 @@ def seed_of(random_state: RandomState) -> int:
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and 0 <= random_state < 2**32:
         return int(random_state)
     try:
-        return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+        return int(check_random_state(random_state).randint(2**31 - 1))
     except ValueError:
         allowed = "None, a whole number from 0 to 2**32 - 1 or a RandomState"
         raise ParameterError("random_state", allowed, random_state) from None

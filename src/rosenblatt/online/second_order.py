@@ -15,9 +15,19 @@ from threading import Event
 import numpy as np
 
 from ..array_types import Array, FloatArray, IntArray
-from ..data.problem import Problem, heads_of, one_against_rest, pick_heads, read_only, select_heads, zero_state
-from ..kernels.linear.rows import CSR, Dense
-from ..kernels.linear.schemes import Rest, State
+from ..data.problem import (
+    Problem,
+    heads_of,
+    one_against_rest,
+    pick_heads,
+    read_only,
+    select_heads,
+    take_summed_rows,
+    with_repeated_columns,
+    zero_state,
+)
+from ..kernels.linear.rows import CSR, Dense, Rows
+from ..kernels.linear.schemes import Binary, Labels, Rest, State
 from ..kernels.linear.second_order import Spread, adapt_to
 from ..kernels.linear.sweeps import OVERFLOW
 from ..parallel import in_order
@@ -32,6 +42,8 @@ from .stopping import Stop, merge_stops, pass_limit
 
 # With this many times more columns than nonzeros, only the columns that occur are copied.
 COLUMNS_PER_NONZERO = 8
+# Rows with repeated columns, which have to be summed before they are learned, that are copied at a time.
+ROWS_PER_COPY = 1024
 
 
 @dataclass(frozen=True)
@@ -148,17 +160,30 @@ def _sweep(problem: Problem, rule: AROWRule, config: RunConfig, state: State, sp
     """Make one pass in several kernel calls; yield the number of rows visited so far."""
     size = max(64, min(ORDER_ROWS, int(WORK_PER_CALL / (problem.density * state.bias.size + 1))))
     ahead, most, visited = prefetch_distance(problem, config.order, state.w), rows_per_call(problem, config.order), 0
+    if with_repeated_columns(problem.rows):
+        most = min(most, ROWS_PER_COPY)
     for order in ORDERS[config.order](problem.n_visited, size, draws, 1):
         order = order if problem.visited is None else problem.visited[order]
         for start in range(0, len(order), most):
             some = order[start : start + most]
             check_rows(problem, config.order, some)
-            done, why = adapt_to(problem.rows, problem.labels, some, rule, ahead, state, spread)
+            done, why = adapt_to(*_canonical(problem, some), rule, ahead, state, spread)
             if why == OVERFLOW:
                 raise_out_of_range(problem)
             release_pages(problem, config.order, some)
             visited += done
             yield visited
+
+
+def _canonical(problem: Problem, order: IntArray) -> tuple[Rows, Labels, IntArray]:
+    """Rows without repeated columns, their labels and their order: those of the problem, or copies of these rows."""
+    rows, labels = problem.rows, problem.labels
+    if not with_repeated_columns(rows):
+        return rows, labels, order
+    field = "signs" if isinstance(labels, Binary) else "codes"
+    weights = labels.weights[order] if labels.weights.size else labels.weights
+    few = labels._replace(**{field: read_only(getattr(labels, field)[order]), "weights": read_only(weights)})
+    return take_summed_rows(rows, order), few, np.arange(len(order))
 
 
 def _has_no_violation(problem: Problem, rule: AROWRule, state: State, h: int) -> bool:

@@ -17,7 +17,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from ...array_types import FloatArray, IntArray
-from ..compile import COMPILED, REORDER, kernel, operation
+from ..compile import COMPILED, REORDER, operation
 
 # --- prefetching: request memory before it is needed -----------------------------------------------------------------------
 
@@ -70,13 +70,19 @@ class Dense(NamedTuple):
     values: FloatArray  # n x d, C order, float32 or float64
 
 
+NO_SQNORMS: FloatArray = np.zeros(0)
+NO_SQNORMS.flags.writeable = False
+
+
 class CSR(NamedTuple):
-    """Sparse rows."""
+    """Sparse rows; the columns of a row in any order."""
 
     values: FloatArray
     indices: IntArray  # int32 or int64
     indptr: IntArray
     width: int
+    # The squared length of each row, if a row has several values in one column, which count as their sum; else empty.
+    sqnorms: FloatArray = NO_SQNORMS
 
 
 Rows = Dense | CSR
@@ -205,6 +211,8 @@ def _(rows: CSR, i: int, w: FloatArray) -> Any:
 
 @sqnorm.of(CSR)
 def _(rows: CSR, i: int) -> Any:
+    if rows.sqnorms.shape[0] > 0:
+        return rows.sqnorms[i]
     start, stop = span(rows, i)
     total = 0.0
     for j in range(start, stop):
@@ -249,14 +257,3 @@ def _(rows: CSR, i: int) -> Any:
         prefetch_once(rows.values, offset)
     for offset in range(start * rows.indices.itemsize, stop * rows.indices.itemsize, CACHE_LINE):
         prefetch_once(rows.indices, offset)
-
-
-@kernel
-def has_repeated_columns(indices: IntArray, indptr: IntArray, last_rows: IntArray) -> bool:
-    """Whether a row has a column twice. `last_rows` holds zeros, one for each column."""
-    for i in range(indptr.shape[0] - 1):
-        for j in range(indptr[i], indptr[i + 1]):
-            if last_rows[indices[j]] == i + 1:
-                return True
-            last_rows[indices[j]] = i + 1
-    return False
