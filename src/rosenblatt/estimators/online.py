@@ -209,7 +209,8 @@ class OnlineClassifier(LinearClassifier):
         """Learn from one chunk of a stream: each row once, in order.
 
         The result equals one cyclic pass of `fit` over the whole stream, bit for bit and for any division into chunks, if all
-        classes are given by `classes` or occur in the first chunk.
+        classes are given by `classes` or occur in the first chunk. A chunk after `fit` continues its run; the average of
+        more than 4 MB of weights then continues up to rounding.
 
         Parameters
         ----------

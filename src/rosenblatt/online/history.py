@@ -28,6 +28,9 @@ from .training_rows import CHANGED_ROWS, ChangedRowsError, TrainingRows
 from .update_log import UpdateLog
 
 Init: TypeAlias = Literal["zeros", "sum"] | npt.ArrayLike
+# Up to this size a fit keeps the sums of its average, and a later chunk continues with the same bits as a longer fit. Beyond,
+# the average takes the memory of its sums; a later chunk recovers them from it, up to rounding.
+MAX_EXACT_SUMS_BYTES = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -116,11 +119,11 @@ class History:
             return replace(self, logs=tuple((known, log if log.is_compact else log.compact()) for known, log in self.logs))
         return self
 
-    def average(self) -> State:
-        """The average of the weights over all rows visited."""
+    def average(self, *, in_place: bool = False) -> State:
+        """The average of the weights over all rows visited; with `in_place`, in the memory of the sums of this history."""
         if self.averaged is not None:
             return self.averaged
-        return average(self.state, self._sums(), self.durations, self.dense, in_place=self.sums is None)
+        return average(self.state, self._sums(), self.durations, self.dense, in_place=in_place or self.sums is None)
 
     @property
     def _has_average(self) -> bool:
@@ -194,7 +197,10 @@ def history_of_fit(problem: Problem, classes: Array, result: RunResult) -> Histo
     if result.log is not None and problem.find_rows is not None:
         result.log._record.origin = TrainingRows(problem, problem.find_rows)
     seen, dense = int(result.durations.max()), isinstance(problem.rows, Dense)
-    return History(classes, result.state, dense, seen, result.durations, result.sums, logs, bool(logs))
+    run = History(classes, result.state, dense, seen, result.durations, result.sums, logs, bool(logs))
+    if result.sums is None or result.sums.w.nbytes <= MAX_EXACT_SUMS_BYTES:
+        return run
+    return replace(run, averaged=run.average(in_place=True), sums=None)
 
 
 # --- the first weights ---------------------------------------------------------------------------------------------------

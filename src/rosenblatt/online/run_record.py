@@ -23,7 +23,7 @@ from .training_rows import MissingRowsError, TrainingRows, read_only_fields
 
 
 class Entries(NamedTuple):
-    """A part of the log. Rows and times have the smallest integer type that holds them; equal steps share one number."""
+    """A part of the log. Whole numbers have the smallest type that holds them; equal steps share one number."""
 
     rows: IntArray
     steps: FloatArray
@@ -89,10 +89,10 @@ class RunRecord:
             joint = not isinstance(self.labels, Binary)
             self.parts.append(
                 Entries(
-                    rows.astype(np.int32 if self.rows_source.n_rows < 1 << 31 else np.int64),
+                    rows.astype(np.min_scalar_type(self.rows_source.n_rows)),
                     steps.copy() if (steps != steps[0]).any() else repeated_number(steps[0], len(steps)),
-                    times.astype(np.uint32 if times[-1] < 1 << 32 else np.int64),
-                    others.astype(np.int32) if joint else repeated_number(np.int32(0), len(rows)),
+                    times.astype(np.min_scalar_type(times[-1])),
+                    others.astype(np.min_scalar_type(self.n_heads)) if joint else repeated_number(np.int8(0), len(rows)),
                     since,
                 )
             )
@@ -175,18 +175,23 @@ class RunRecord:
         return self._count
 
     def _joined(self) -> Entries:
-        """All entries as one part."""
-        if len(self.parts) > 1:
-            parts = self.parts
-            clock = np.concatenate([part.clock for part in parts])
-            rows, others = (np.concatenate([getattr(part, name) for part in parts]) for name in ("rows", "others"))
+        """All entries as one part, rows and others as int32 if they fit."""
+        parts = self.parts
+        if not parts:
+            none = np.zeros(0, np.int32)
+            return Entries(none, np.zeros(0), none, none, 0)
+        if len(parts) > 1 or parts[0].rows.dtype.kind == "u":
+            alone = len(parts) == 1
+            times = parts[0].times if alone else np.concatenate([part.clock for part in parts])
+            wide = np.int32 if self.rows_source.n_rows < 1 << 31 else np.int64
+            rows: IntArray = np.concatenate([part.rows for part in parts], dtype=wide)
             firsts = {float(part.steps[0]) for part in parts if part.steps.strides == (0,)}
             equal = len(firsts) == 1 and all(part.steps.strides == (0,) for part in parts)
             steps = repeated_number(firsts.pop(), len(rows)) if equal else np.concatenate([part.steps for part in parts])
-            self.parts = [Entries(rows, steps, clock, others, 0)]
-        elif not self.parts:
-            none = np.zeros(0, np.int32)
-            return Entries(none, np.zeros(0), none, none, 0)
+            others = repeated_number(np.int32(0), len(rows))
+            if not isinstance(self.labels, Binary):
+                others = np.concatenate([part.others for part in parts], dtype=np.int32)
+            self.parts = [Entries(rows, steps, times, others, parts[0].since if alone else 0)]
         return self.parts[0]
 
     @property
