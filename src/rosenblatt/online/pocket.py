@@ -21,7 +21,7 @@ from ..parallel import in_order, one_blas_thread
 from .readings import ProductBuffers, products, walk_of_log
 from .update_log import UpdateLog
 
-# Hypotheses and rows per block: smaller blocks measured slower.
+# Hypotheses and rows per block: smaller blocks measured slower. For fewer rows there are more hypotheses.
 HYPOTHESES_PER_BLOCK = 512
 ROWS_PER_BLOCK = 1024
 # The largest number of weights of the hypotheses in a block.
@@ -45,7 +45,7 @@ def pocket(log: UpdateLog, n_jobs: int = 1) -> Pocket:
     log = log._whole()
     record = log._record
     state, edges = copy_state(record.start), record.edges
-    size = HYPOTHESES_PER_BLOCK
+    size = HYPOTHESES_PER_BLOCK * max(1, ROWS_PER_BLOCK // max(1, record.problem.n_rows))
     if record.grouped or _as_planes(log) or isinstance(record.problem.rows, Dense):  # the block holds vectors with all columns
         size = max(1, min(size, MAX_WEIGHTS_PER_BLOCK // max(1, record.problem.n_features * state.bias.size)))
     best, order = Pocket(copy_state(state), np.inf, 0), None
