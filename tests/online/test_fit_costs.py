@@ -124,6 +124,24 @@ def test_a_fit_holds_its_weights_once(options: dict[str, Any], copies: float, dt
     assert model.coef_.nbytes * copies <= most <= model.coef_.nbytes * (copies + 0.4)  # tape, log and labels take 1.7 MB
 
 
+def test_the_scan_at_a_limit_copies_no_weights() -> None:
+    X, y = wide(60, 400_000, 4)
+    model = rb.Perceptron(multiclass="ovr", max_iter=2, random_state=0)
+    model.fit(X[:, :50], y)  # compiles the kernels
+    most = most_bytes(lambda: model.fit(X, y))
+    assert "passes" in model.stop_.heads
+    assert most <= 1.2 * model.coef_.nbytes  # the weights of one head are a quarter
+
+
+def test_an_entry_of_a_log_takes_few_bytes_until_it_is_read() -> None:
+    X, y = wide()
+    log = rb.Perceptron(multiclass="ovr", random_state=0, max_iter=3).fit(X, y).log_
+    entry = [part.rows.itemsize + part.times.itemsize + part.others.itemsize for part in log._record.parts]
+    assert max(entry) <= 5
+    assert {part.steps.strides for part in log._record.parts} == {(0,)}  # all steps are one number
+    assert log.rows.dtype == log.heads.dtype == np.int32
+
+
 @pytest.mark.parametrize("options", [{}, {"max_updates": 5}, {"w_max": 30.0}, {"keep": "average", "order": "cyclic"}], ids=str)
 @pytest.mark.parametrize("container", ["wide CSR", "CSR", "dense"])
 def test_heads_that_stop_one_by_one_are_k_binary_runs(options: dict[str, Any], container: str) -> None:

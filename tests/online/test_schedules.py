@@ -12,6 +12,7 @@ import pytest
 from scipy.stats import chisquare
 
 import rosenblatt as rb
+from rosenblatt.kernels.linear.random_orders import draw_blocks
 from rosenblatt.online.schedules import ORDERS, ROWS_PER_BLOCK, ROWS_PER_WINDOW, Draws, Steps, cyclic, permuted, random
 
 # The default number of passes grows on sets as small as these.
@@ -122,6 +123,21 @@ def test_each_pass_has_a_fresh_order_and_each_seed_its_own(name: str) -> None:
     assert not np.array_equal(first, second)
     np.testing.assert_array_equal(first, whole(ORDERS[name], 100, BIG, 0))
     assert not np.array_equal(first, whole(ORDERS[name], 100, BIG, 1))
+
+
+@pytest.mark.parametrize("n", [5, 17, 100, 333, 5000])
+def test_blocks_and_seeds_are_drawn_as_by_numpy(n: int) -> None:
+    """Seeds keep their meaning: the draws are those of Generator.permutation, and one raw number for each window."""
+    blocks, windows = -(-n // ROWS_PER_BLOCK), -(-n // ROWS_PER_WINDOW)
+    rng, draws = np.random.default_rng(n), Draws(n)
+    for passes in (1, 4, 3):
+        drawn = [(rng.permutation(blocks), rng.bit_generator.random_raw(windows)) for _ in range(passes)]
+        starts, seeds = np.empty(passes * blocks, np.int64), np.empty(passes * windows, np.uint64)
+        count = 1
+        while not draw_blocks(draws.raw(count), draws.place, ROWS_PER_BLOCK, blocks, starts, seeds):
+            count *= 2  # too few numbers change nothing
+        np.testing.assert_array_equal(starts, np.concatenate([order for order, _ in drawn]) * ROWS_PER_BLOCK)
+        np.testing.assert_array_equal(seeds, np.concatenate([raw for _, raw in drawn]))
 
 
 def test_small_permutations_are_uniform() -> None:
