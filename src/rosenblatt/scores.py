@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import numpy as np
 
 from .array_types import FloatArray, IntArray, Matrix
@@ -45,14 +43,31 @@ def winners(scores: FloatArray) -> IntArray:
 def votes_of_pairs(scores: FloatArray, n_classes: int) -> FloatArray:
     """Class scores, rows x classes, from pair scores, rows x pairs; a positive score is a vote for the second class.
 
-    A class scores its votes, plus less than half a vote from the sum of its pair scores, which breaks ties as in scikit-learn.
+    The whole part of a class's score is the number of its votes. The fraction decides between classes with equal votes: first
+    the votes among these classes (of two classes, their own plane decides), then the smaller sum of the scores of lost pairs.
     """
-    votes, total = np.zeros((len(scores), n_classes)), np.zeros((len(scores), n_classes))
-    for column, (i, j) in enumerate(combinations(range(n_classes), 2)):
-        won = scores[:, column] > 0
-        votes[won, j] += 1
-        votes[~won, i] += 1
-        total[:, i] -= scores[:, column]
-        total[:, j] += scores[:, column]
-    result: FloatArray = votes + total / (3 * (abs(total) + 1))
+    votes = np.zeros((n_classes, len(scores)))
+    duels, lost = np.zeros_like(votes), np.zeros_like(votes)
+    step = max(1, VALUES_PER_BLOCK // max(1, scores.shape[1]))
+    for start in range(0, len(scores), step):
+        rows = slice(start, start + step)
+        _count_votes(np.ascontiguousarray(scores[rows].T), votes[:, rows], duels[:, rows], lost[:, rows])
+    result: FloatArray = np.ascontiguousarray((votes + (duels + 0.5 / (lost + 1.0)) / n_classes).T)
     return result
+
+
+def _count_votes(columns: FloatArray, votes: FloatArray, duels: FloatArray, lost: FloatArray) -> None:
+    """Add to the votes of each class, those against classes with equal votes, and the scores of lost pairs, classes x rows."""
+    k = len(votes)
+    ends = np.cumsum([0, *range(k - 1, 0, -1)])
+    blocks = [columns[ends[i] : ends[i + 1]] for i in range(k - 1)]  # the pairs of class i with every later one
+    for i, block in enumerate(blocks):
+        won = block > 0
+        votes[i] += k - 1 - i - won.sum(axis=0)
+        votes[i + 1 :] += won
+        lost[i] += np.maximum(block, 0.0).sum(axis=0)
+        lost[i + 1 :] -= np.minimum(block, 0.0)
+    for i, block in enumerate(blocks):
+        won, equal = block > 0, votes[i] == votes[i + 1 :]
+        duels[i] += (equal & ~won).sum(axis=0)
+        duels[i + 1 :] += equal & won

@@ -60,8 +60,9 @@ class SoftMargin(MarginClassifier):
         The price of slack.
     multiclass : {"auto", "ovr", "ovo", "crammer_singer"}, default="auto"
         "ovr": each class against the rest. With the hinge, a class amid the others has no such plane: its weights are zero, and
-        `fit` warns. "ovo": each pair of classes, with a vote; prediction takes k(k-1)/2 planes in place of k. "auto": "ovr"
-        for sparse rows of more than 1000 columns, or if the planes of all pairs had more than 2^26 weights, else "ovo".
+        `fit` warns. "ovo": each pair of classes, with a vote; prediction takes k(k-1)/2 planes in place of k. Of classes with
+        equal votes, the one with the most votes among them wins, then the one with the smaller sum of scores of lost pairs.
+        "auto": "ovr" for sparse rows of more than 1000 columns, or if all pairs took more than 2^26 weights, else "ovo".
         "crammer_singer": all classes in one problem (hinge only), min 1/2 sum_m |w_m|^2 + C sum_i xi_i,
         s.t. (w_l - w_m).x_i + b_l - b_m >= 1 - xi_i for the row's class l and all others. With two classes that is the plane
         of 2 C, and the attributes are that plane's.

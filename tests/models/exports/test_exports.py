@@ -305,12 +305,14 @@ def score_by_hand(exported, row, cells=()):
     planes = zip(exported["weights"], exported["intercept"], strict=True)
     scores = [b + sum(w * x for w, x in zip(weights, features, strict=True)) for weights, b in planes]
     if exported["pairs"] is not None:
-        votes, total = [0.0] * len(exported["classes"]), [0.0] * len(exported["classes"])
-        for score, (a, b) in zip(scores, exported["pairs"], strict=True):
+        k, duels = len(exported["classes"]), list(zip(scores, exported["pairs"], strict=True))
+        votes, equal, lost = [0.0] * k, [0.0] * k, [0.0] * k
+        for score, (a, b) in duels:
             votes[b if score > 0 else a] += 1
-            total[a] -= score
-            total[b] += score
-        scores = [v + t / (3 * (abs(t) + 1)) for v, t in zip(votes, total, strict=True)]
+            lost[a if score > 0 else b] += abs(score)
+        for score, (a, b) in duels:
+            equal[b if score > 0 else a] += votes[a] == votes[b]
+        scores = [votes[c] + (equal[c] + 0.5 / (lost[c] + 1)) / k for c in range(k)]
     if len(scores) == 1:
         return scores, exported["classes"][scores[0] > 0]
     return scores, exported["classes"][scores.index(max(scores))]

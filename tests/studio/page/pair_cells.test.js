@@ -1,7 +1,7 @@
 /** Cells of pairs: every point is in a cell of its class, and the boundary is where classes change. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { equalSums, pairBoundary, pairCells } from "../../../src/rosenblatt/studio/page/view/pair_cells.js";
+import { pairBoundary, pairCells } from "../../../src/rosenblatt/studio/page/view/pair_cells.js";
 import { drawn } from "./runs.js";
 
 const box = [-2, 3, -1, 4];
@@ -20,22 +20,24 @@ function inside(part, x, y) {
 
 test("every point is in just one cell, which is of its class", () => {
   const random = drawn(7);
+  let tied = 0;
   for (let round = 0; round < 20; round++) {
     const lines = PAIRS.map(() => /** @type {[number, number, number]} */ ([random() - 0.5, random() - 0.5, random() - 0.5]));
     if (round % 4 === 0) lines[round % 6] = [0, 0, 0.2]; // a pair of which one always wins
     const classify = (x, y) => {
-      const votes = [0, 0, 0, 0];
-      const sums = [0, 0, 0, 0];
-      lines.forEach(([a, b, c], h) => {
-        const score = a * x + b * y + c;
-        votes[PAIRS[h][score > 0 ? 1 : 0]]++;
-        sums[PAIRS[h][0]] -= score;
-        sums[PAIRS[h][1]] += score;
+      const scores = lines.map(([a, b, c]) => a * x + b * y + c);
+      const [votes, duels, lost] = [[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]];
+      PAIRS.forEach((pair, h) => {
+        votes[pair[scores[h] > 0 ? 1 : 0]]++;
+        lost[pair[scores[h] > 0 ? 0 : 1]] += Math.abs(scores[h]);
       });
-      const most = Math.max(...votes);
-      return votes.reduce((best, count, n) => (count === most && (best < 0 || sums[n] > sums[best]) ? n : best), -1);
+      PAIRS.forEach((pair, h) => { if (votes[pair[0]] === votes[pair[1]]) duels[pair[scores[h] > 0 ? 1 : 0]]++; });
+      // As in scores.py.
+      const claims = votes.map((count, c) => count + (duels[c] + 0.5 / (lost[c] + 1)) / 4);
+      tied += Number(votes.filter((count) => count === Math.max(...votes)).length > 2);
+      return claims.indexOf(Math.max(...claims));
     };
-    const cells = pairCells(box, [...lines, ...equalSums(lines, PAIRS, 4)], classify);
+    const cells = pairCells(box, lines, PAIRS, 4, classify);
     const segments = pairBoundary(box, cells, classify);
     for (let n = 0; n < 200; n++) {
       const [x, y] = [-2 + 5 * random(), -1 + 5 * random()];
@@ -50,4 +52,5 @@ test("every point is in just one cell, which is of its class", () => {
       if (Math.hypot(u - x, v - y) > 1e-3) assert.notEqual(classify(mx + dx, my + dy), classify(mx - dx, my - dy));
     }
   }
+  assert.ok(tied > 0);
 });

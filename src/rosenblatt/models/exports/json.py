@@ -36,8 +36,9 @@ SCORE_MORE_CLASSES = (
 )
 SCORE_PAIRS = (
     "score[h] = intercept[h] + sum_j weights[h][j] * feature[j] compares the classes pairs[h] = [a, b]: "
-    "a score above 0 is a vote for b, any other a vote for a; it is also added to b's total and subtracted from a's. "
-    "The class with the largest votes + total/(3 * (abs(total) + 1)) wins, the first one if tied."
+    "a score above 0 is a vote for b, any other a vote for a, and the other class loses by abs(score[h]). "
+    "duels[c] = the votes of class c against classes with as many votes as c has; lost[c] = the sum of what it loses by. "
+    "The class with the largest votes + (duels + 0.5 / (lost + 1)) / (number of classes) wins, the first one if tied."
 )
 COMPUTE_FEATURES = (
     "Order of the features: the products of the columns, each shifted and divided; then block by block: "

@@ -102,25 +102,27 @@ def _products(graph: _Graph, formula: Formula, rows: str) -> str:
 
 
 def _pair_votes(graph: _Graph, formula: Formula, planes: str) -> None:
-    """Add the votes of pairs, and less than half a vote for the sum of scores, as `scores.votes_of_pairs` does."""
+    """Add the votes of pairs, with a fraction that decides between equal votes, as `scores.votes_of_pairs` does."""
     k = len(formula.classes)
-    first, second = np.zeros((formula.heads, k)), np.zeros((formula.heads, k))
+    sides = np.zeros((2, formula.heads, k))
     for h, (a, b) in enumerate(formula.class_pairs()):
-        first[h, a] = second[h, b] = 1.0
+        sides[0, h, a] = sides[1, h, b] = 1.0
+    first, second = graph.constant("first", sides[0]), graph.constant("second", sides[1])
     zero, one = graph.constant("zero", np.zeros(())), graph.constant("unit", np.ones(()))
+    half, number = graph.constant("half", np.full((), 0.5)), graph.constant("number", np.full((), float(k)))
+
+    def by_class(of_first: str, of_second: str) -> str:
+        return graph.add("Add", [graph.add("MatMul", [of_first, first]), graph.add("MatMul", [of_second, second])])
+
     won = graph.add("Cast", [graph.add("Greater", [planes, zero])], to=_double())
-    lost = graph.add("Sub", [one, won])
-    votes = graph.add(
-        "Add",
-        [
-            graph.add("MatMul", [won, graph.constant("second", second)]),
-            graph.add("MatMul", [lost, graph.constant("first", first)]),
-        ],
-    )
-    total = graph.add("MatMul", [planes, graph.constant("sides", second - first)])
-    size = graph.add("Add", [graph.add("Abs", [total]), one])
-    share = graph.add("Div", [total, graph.add("Mul", [size, graph.constant("three", np.full((), 3.0))])])
-    graph.add("Add", [votes, share], "scores")
+    missed = graph.add("Sub", [one, won])
+    votes = by_class(missed, won)
+    lead = graph.add("Abs", [graph.add("MatMul", [votes, graph.constant("leads", (sides[1] - sides[0]).T.copy())])])
+    equal = graph.add("Cast", [graph.add("Less", [lead, half])], to=_double())
+    duels = by_class(graph.add("Mul", [missed, equal]), graph.add("Mul", [won, equal]))
+    lost = by_class(graph.add("Max", [planes, zero]), graph.add("Max", [graph.add("Neg", [planes]), zero]))
+    share = graph.add("Add", [duels, graph.add("Div", [half, graph.add("Add", [lost, one])])])
+    graph.add("Add", [votes, graph.add("Div", [share, number])], "scores")
 
 
 def _label(graph: _Graph, formula: Formula) -> int:

@@ -124,25 +124,30 @@ def _joined(terms: list[str]) -> str:
 
 
 def _count_votes(formula: Formula, sums: list[str], source: str) -> list[Step]:
-    """The votes of pairs, and less than half a vote for the sum of scores, as in `scores.votes_of_pairs`."""
+    """The votes of pairs, with a fraction that decides between equal votes, as in `scores.votes_of_pairs`."""
     pairs = [f"rosenblatt_pair_{h}" for h in range(formula.heads)]
     votes: list[list[str]] = [[] for _ in formula.classes]
-    sides: list[list[str]] = [[] for _ in formula.classes]
+    duels: list[list[str]] = [[] for _ in formula.classes]
+    lost: list[list[str]] = [[] for _ in formula.classes]
     for pair, (a, b) in zip(pairs, formula.class_pairs(), strict=True):
-        votes[a].append(f"CASE WHEN {pair} <= 0 THEN 1 ELSE 0 END")
-        votes[b].append(f"CASE WHEN {pair} > 0 THEN 1 ELSE 0 END")
-        sides[a].append(f"-1e0 * {pair}")
-        sides[b].append(f"1e0 * {pair}")
-    totals = [(f"rosenblatt_total_{c}", _grouped(each)) for c, each in enumerate(sides)]
+        equal = f"rosenblatt_votes_{a} = rosenblatt_votes_{b}"
+        for winner, loser, won, sign in ((a, b, f"{pair} <= 0", "-"), (b, a, f"{pair} > 0", "+")):
+            votes[winner].append(f"CASE WHEN {won} THEN 1 ELSE 0 END")
+            duels[winner].append(f"CASE WHEN {won} AND {equal} THEN 1 ELSE 0 END")
+            lost[loser].append(f"0.5e0 * (ABS({pair}) {sign} {pair})")  # NULL for a missing number
     counts = [(f"rosenblatt_votes_{c}", _grouped(each)) for c, each in enumerate(votes)]
+    losses = [(f"rosenblatt_lost_{c}", _grouped(each)) for c, each in enumerate(lost)]
+    wins = [(f"rosenblatt_duels_{c}", _grouped(each)) for c, each in enumerate(duels)]
+    k = len(formula.classes)
     scores = [
-        (f"rosenblatt_score_{c}", f"{count} + {total} / (3 * (ABS({total}) + 1))")
-        for c, ((total, _), (count, _)) in enumerate(zip(totals, counts, strict=True))
+        (f"rosenblatt_score_{c}", f"rosenblatt_votes_{c} + (rosenblatt_duels_{c} + 0.5e0 / (rosenblatt_lost_{c} + 1)) / {k}")
+        for c in range(k)
     ]
     return [
         Step("rosenblatt_paired", "t.*", list(zip(pairs, sums, strict=True)), source),
-        Step("rosenblatt_counted", "rosenblatt_paired.*", [*totals, *counts], "rosenblatt_paired"),
-        Step("rosenblatt_scored", "rosenblatt_counted.*", scores, "rosenblatt_counted"),
+        Step("rosenblatt_counted", "rosenblatt_paired.*", [*counts, *losses], "rosenblatt_paired"),
+        Step("rosenblatt_compared", "rosenblatt_counted.*", wins, "rosenblatt_counted"),
+        Step("rosenblatt_scored", "rosenblatt_compared.*", scores, "rosenblatt_compared"),
     ]
 
 

@@ -233,22 +233,40 @@ export class Recording {
     return best;
   }
 
-  /**
-   * The class with the most votes of the pairs; among equals, the one with the largest sum of scores.
-   * @param {Float64Array} w @param {Float64Array} rows @param {number} row
-   */
+  /** The class that the pairs choose. @param {Float64Array} w @param {Float64Array} rows @param {number} row */
   classifyPairs(w, rows, row) {
-    const votes = new Array(this.run.classes.length).fill(0);
-    const sums = votes.slice();
-    (this.run.pairs ?? []).forEach(([a, b], h) => {
-      const score = this.score(w, h, rows, row);
-      votes[score > 0 ? b : a]++;
-      sums[a] -= score;
-      sums[b] += score;
-    });
-    const claims = votes.map((count, c) => count + sums[c] / (3 * (Math.abs(sums[c]) + 1)));
-    return claims.indexOf(Math.max(...claims));
+    const pairs = this.run.pairs ?? [];
+    return voted(pairs.map((_, h) => this.score(w, h, rows, row)), pairs, this.run.classes.length);
   }
+}
+
+/**
+ * The class with the most votes of the pairs. Among classes with equal votes, first the votes among them decide, then the smaller
+ * sum of the scores of lost pairs.
+ * @param {number[]} scores @param {number[][]} pairs @param {number} k classes
+ */
+export function voted(scores, pairs, k) {
+  const leaders = leadersOf(scores, pairs, k);
+  const lost = new Array(k).fill(0);
+  pairs.forEach(([a, b], h) => { lost[scores[h] > 0 ? a : b] += Math.abs(scores[h]); });
+  return leaders.reduce((best, c) => (lost[c] < lost[best] ? c : best));
+}
+
+/**
+ * The classes with the most votes, and of those the ones with the most votes among them.
+ * @param {number[]} scores @param {number[][]} pairs @param {number} k classes @returns {number[]}
+ */
+export function leadersOf(scores, pairs, k) {
+  let leaders = Array.from({ length: k }, (_, c) => c);
+  for (let round = 0; round < 2; round++) {
+    const votes = new Array(k).fill(0);
+    pairs.forEach(([a, b], h) => {
+      if (leaders.includes(a) && leaders.includes(b)) votes[scores[h] > 0 ? b : a]++;
+    });
+    const most = Math.max(...leaders.map((c) => votes[c]));
+    leaders = leaders.filter((c) => votes[c] === most);
+  }
+  return leaders;
 }
 
 /** The position of the last of ascending numbers that is at most t. @param {ArrayLike<number>} rising @param {number} t */

@@ -1,37 +1,49 @@
 /**
- * Exact regions of the votes of pairs: the lines of all pairs, and those on which two classes have equal sums of scores, which
- * decide between equal votes, cut the box into cells with one class each.
+ * Exact regions of the votes of pairs: the lines of all pairs cut the box into cells with the same votes. Where several classes
+ * lead a cell, it is cut by the lines on which two of them have equal sums of the scores of lost pairs.
  */
 import { clipped, corners } from "../model/geometry.js";
+import { leadersOf } from "../model/recording.js";
 
 /**
- * The lines on which two classes have equal sums of scores.
- * @param {[number, number, number][]} lines each pair's score as a x + b y + c @param {number[][]} pairs @param {number} k classes
- * @returns {[number, number, number][]}
- */
-export function equalSums(lines, pairs, k) {
-  const sums = Array.from({ length: k }, () => [0, 0, 0]);
-  lines.forEach((line, h) => line.forEach((value, n) => {
-    sums[pairs[h][0]][n] -= value;
-    sums[pairs[h][1]][n] += value;
-  }));
-  return pairs.map(([a, b]) => [sums[a][0] - sums[b][0], sums[a][1] - sums[b][1], sums[a][2] - sums[b][2]]);
-}
-
-/**
+ * @typedef {[number, number, number]} Line a x + b y + c
  * @param {number[]} box
- * @param {[number, number, number][]} lines a x + b y + c
+ * @param {Line[]} lines each pair's score
+ * @param {number[][]} pairs
+ * @param {number} k classes
  * @param {(x: number, y: number) => number} classify the class at a point
  * @returns {{part: number[], label: number}[]}
  */
-export function pairCells(box, lines, classify) {
-  let parts = [corners(box)];
-  const least = 1e-12 * area(parts[0]); // lines that meet in one point leave parts of no area, up to rounding
+export function pairCells(box, lines, pairs, k, classify) {
+  const whole = corners(box);
+  const least = 1e-12 * area(whole); // lines that meet in one point leave parts of no area, up to rounding
+  const cells = cut([whole], lines, least);
+  const parts = cells.flatMap((part) => cut([part], equalLosses(lines, pairs, k, ...middleOf(part)), least));
+  return parts.map((part) => ({ part, label: classify(...middleOf(part)) }));
+}
+
+/** @param {number[][]} parts @param {Line[]} lines @param {number} least the smallest area of a part @returns {number[][]} */
+function cut(parts, lines, least) {
   for (const [a, b, c] of lines) {
     if (a === 0 && b === 0) continue; // the same everywhere
     parts = parts.flatMap((part) => [clipped(part, a, b, c), clipped(part, -a, -b, -c)]).filter((part) => area(part) > least);
   }
-  return parts.map((part) => ({ part, label: classify(...middleOf(part)) }));
+  return parts;
+}
+
+/**
+ * In the cell around a point, the lines on which two leading classes have equal sums of the scores of lost pairs.
+ * @param {Line[]} lines @param {number[][]} pairs @param {number} k @param {number} x @param {number} y @returns {Line[]}
+ */
+function equalLosses(lines, pairs, k, x, y) {
+  const scores = lines.map(([a, b, c]) => a * x + b * y + c);
+  const leaders = leadersOf(scores, pairs, k);
+  const lost = Array.from({ length: k }, () => [0, 0, 0]);
+  pairs.forEach(([a, b], h) => lines[h].forEach((value, n) => {
+    if (scores[h] > 0) lost[a][n] += value;
+    else lost[b][n] -= value;
+  }));
+  return leaders.flatMap((a, n) => leaders.slice(n + 1).map((b) => /** @type {Line} */ (lost[a].map((v, m) => v - lost[b][m]))));
 }
 
 /**

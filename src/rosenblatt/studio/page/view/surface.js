@@ -6,7 +6,7 @@
  */
 import { clipped, corners, knot, lineInBox, positiveParts, zeroLines } from "../model/geometry.js";
 import { expand } from "../model/recording.js";
-import { equalSums, pairBoundary, pairCells } from "./pair_cells.js";
+import { pairBoundary, pairCells } from "./pair_cells.js";
 
 export const CELLS = 96; // across
 const MAX_CACHED_BOUNDARIES = 200; // boundaries that are kept
@@ -40,8 +40,7 @@ export class Surface {
 
   /** @param {Float64Array} w @param {(x: number, y: number) => number} classify */
   cells(w, classify) {
-    const lines = this.lines(w);
-    return pairCells(this.box, [...lines, ...equalSums(lines, this.recording.run.pairs ?? [], this.k)], classify);
+    return pairCells(this.box, this.lines(w), this.recording.run.pairs ?? [], this.k, classify);
   }
 
   /** For every class, by position, the polygons where w chooses it. @param {Float64Array} w @returns {number[][][]} */
