@@ -239,7 +239,11 @@ SHARED_OPTIONS = {
     "step": Option("float", "The step size rho.", ("auto",)),
     "order": Option("choice", "The order of the rows.", ("cyclic", "permuted", "random", "mistakes")),
     "tol": Option("float", "Tolerance: stop when a batch step or the relative gap is smaller."),
-    "multiclass": Option("choice", "How several classes are separated.", ("joint", "auto", "ovr", "ovo", "crammer_singer")),
+    "multiclass": Option(
+        "choice",
+        "How several classes are separated; auto: in pairs, or each against the rest for sparse rows of over 1,000 columns.",
+        ("joint", "auto", "ovr", "ovo", "crammer_singer"),
+    ),
     "fit_intercept": Option("flag", "Learn an intercept; without it, planes pass through the origin."),
     "intercept_scaling": Option("float", "Value of x_0, the constant feature of the intercept."),
     "vote_count": Option("choice", "How votes are counted.", ("lifetime", "survivals")),

@@ -284,6 +284,16 @@ def test_pairs_of_classes_are_named(tmp_path):
     assert heavy[1]["weight"] > 0  # virginicas have the large petals
 
 
+def test_the_scheme_that_auto_chose_is_printed(tmp_path):
+    target, report = tmp_path / "m.safetensors", tmp_path / "report.html"
+    chose = "multiclass=auto chose pairs of classes, which vote: 3 planes"
+    trained = rosenblatt("train", "example:iris", "-a", "soft-margin", "-o", target, "--report", report)
+    assert chose in trained.out
+    assert chose in rosenblatt("show", target).out
+    assert chose in report.read_text()
+    assert "multiclass=auto" not in rosenblatt("train", "example:iris", "-a", "perceptron").out
+
+
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "npz", "parquet"])
 def test_large_whole_numbers_and_truth_values_stay_apart(tmp_path, ending):
     labels = [2**53, 2**53 + 1, 5] * 8

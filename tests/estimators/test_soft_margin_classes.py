@@ -87,6 +87,18 @@ def test_columns_that_are_constant_give_a_zero_plane() -> None:
         rb.SoftMargin(loss="squared_hinge").fit(np.ones((6, 2)), [0, 1, 0, 1, 0, 1])
 
 
+@pytest.mark.parametrize(
+    ("loss", "remedy"), [("hinge", "use loss='squared_hinge' or"), ("squared_hinge", "the columns do not tell")]
+)
+def test_a_zero_plane_of_a_pair_votes_as_its_warning_says(loss: str, remedy: str) -> None:
+    X, y = np.ones((12, 2)), np.repeat([3, 5, 7], [4, 4, 4])
+    with pytest.warns(ZeroPlaneWarning, match=f"3 of 3 planes are zero, .* smaller label of equally frequent ones: {remedy}"):
+        equal = rb.SoftMargin(loss=loss).fit(X, y)
+    assert set(equal.predict(X)) == {3}
+    with pytest.warns(ZeroPlaneWarning, match="votes for its more frequent class"):
+        assert set(rb.SoftMargin(loss=loss).fit(X[:9], y[3:]).predict(X)) == {5}
+
+
 @pytest.mark.parametrize("unit", [1e-9, 1e-100, 1e6])
 def test_small_weights_are_kept(unit: float) -> None:
     """Weights in other units are small or large, but not rounding errors."""

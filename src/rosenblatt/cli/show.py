@@ -72,6 +72,7 @@ def _as_dict(model: Model) -> dict[str, Any]:
         "parameters": model.parameters,
         "classes": model.classes.tolist(),
         "features": model.n_features,
+        "pairs": model.pairs,
         "stop": None if model.stop is None else {"reason": model.stop.reason, "sentence": model.stop.sentence},
         "n_iter": model.n_iter,
         "updates": model.n_updates,
@@ -92,7 +93,7 @@ def _without_infinity(value: Any) -> Any:
 def _fields(contents: dict[str, Any]) -> list[tuple[str, str]]:
     """The contents of a model as names and text."""
     from ..reporting.text import comma_list, plural
-    from ..training.summary import count_work
+    from ..training.summary import count_work, describe_scheme
 
     classes = f"{plural(len(contents['classes']), 'class', 'classes')}: {comma_list(contents['classes'])}"
     fields = [("model", f"{contents['kind']}, {plural(contents['features'], 'feature')}, {classes}")]
@@ -100,6 +101,8 @@ def _fields(contents: dict[str, Any]) -> list[tuple[str, str]]:
         name: value for name, value in contents["parameters"].items() if value is not None and name not in HIDDEN_PARAMETERS
     }
     fields.append(("parameters", ", ".join(f"{name}={value}" for name, value in shown.items())))
+    if scheme := describe_scheme(contents["parameters"].get("multiclass"), contents["pairs"], len(contents["classes"])):
+        fields.append(("", scheme))
     if contents["stop"]:
         fields.append(("fit", contents["stop"]["sentence"]))
     work = count_work(contents["n_iter"], contents["updates"])

@@ -21,14 +21,18 @@ class ZeroPlaneWarning(UserWarning):
         self.zeros, self.planes, self.scheme, self.loss = zeros, planes, scheme, loss
 
     def __str__(self) -> str:
-        use = "loss='squared_hinge' or " if self.loss == "hinge" else ""
+        hinge = self.loss == "hinge"
+        use = "loss='squared_hinge' or " if hinge else ""
         zeros = f"{self.zeros} of {self.planes} planes are zero"
-        if self.planes == 1 and self.loss != "hinge":
-            return "the plane is zero, and all rows are predicted alike: the columns do not tell the classes apart"
         if self.planes == 1:
-            return f"the plane is zero, and all rows are predicted alike: use {use}class_weight='balanced'"
+            remedy = f"use {use}class_weight='balanced'" if hinge else "the columns do not tell the classes apart"
+            return f"the plane is zero, and all rows are predicted alike: {remedy}"
         if self.scheme == "ovo":
-            return f"{zeros}, and the larger class of each such pair gets its vote: use {use}class_weight='balanced'"
+            votes = "each such pair votes for its more frequent class, or the smaller label of equally frequent ones"
+            remedy = (
+                f"use {use}class_weight='balanced'" if hinge else "the columns do not tell the classes of such a pair apart"
+            )
+            return f"{zeros}, and {votes}: {remedy}"
         return f"{zeros}, and their classes are predicted by the intercepts alone: use {use}multiclass='ovo'"
 
 

@@ -92,7 +92,7 @@ KNOBS = {
              where=lambda options: options.get("variant") != "PA"),
         Knob(
             "multiclass", "several classes",
-            "How more than two classes are learned: all in one run; each against the rest; each pair, by votes.",
+            "How more than two classes are learned: all in one run; each against the rest; each pair, by votes (automatic).",
             kind="choice",
             choices=(
                 ("joint", "together"), ("auto", "automatic"), ("ovr", "against the rest"), ("ovo", "in pairs"),

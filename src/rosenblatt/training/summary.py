@@ -24,6 +24,8 @@ def summarize(outcome: Outcome) -> list[tuple[str, str]]:
     estimator = outcome.estimator
     lines = [("data", _data(outcome)), *(("", note) for note in outcome.notes)]
     lines.append(("algorithm", f"{_title(outcome)}: {_call(estimator)}"))
+    if scheme := _chosen_scheme(outcome):
+        lines.append(("", scheme))
     lines.append(("fit", str(estimator.stop_)))
     work = _work(outcome)
     if work:
@@ -64,7 +66,8 @@ def list_facts(outcome: Outcome) -> list[tuple[str, str]]:
         facts += [(name, percent(tested.error, 2)), ("95 % interval", percent_range(*tested.interval))]
     if outcome.margin is not None:
         facts.append(("margin", short(outcome.margin) if outcome.margin > 0.0 else "none"))
-    facts += [("time to fit", duration(outcome.seconds)), ("estimator", _call(estimator)), ("fit", str(estimator.stop_))]
+    facts += [("time to fit", duration(outcome.seconds)), ("estimator", _call(estimator))]
+    facts += [("scheme", _chosen_scheme(outcome)), ("fit", str(estimator.stop_))]
     return [(name, value) for name, value in facts if value]
 
 
@@ -121,6 +124,24 @@ def _title(outcome: Outcome) -> str:
 
 def _call(estimator: LinearClassifier) -> str:
     return " ".join(str(estimator).split())
+
+
+def _chosen_scheme(outcome: Outcome) -> str:
+    estimator, k = outcome.estimator, len(outcome.classes)
+    return describe_scheme(estimator.get_params().get("multiclass"), estimator._multiclass == "ovo", k)
+
+
+def describe_scheme(multiclass: object, pairs: bool, k: int) -> str:
+    """Return what `multiclass="auto"` chose for k classes; nothing for two classes or if the scheme was set.
+
+    >>> describe_scheme("auto", True, 4), describe_scheme("ovr", False, 4)
+    ('multiclass=auto chose pairs of classes, which vote: 6 planes', '')
+    """
+    if multiclass != "auto" or k < 3:
+        return ""
+    if pairs:
+        return f"multiclass=auto chose pairs of classes, which vote: {count(k * (k - 1) // 2)} planes"
+    return f"multiclass=auto chose each class against the rest: {count(k)} planes"
 
 
 def _work(outcome: Outcome) -> str:

@@ -303,6 +303,12 @@ def test_pairs_of_classes_have_no_planes_to_draw():
     report = story(rb.SoftMargin(multiclass="ovo"), k=4)
     assert "margins" in {which for which in FIGURES if _drawn(report, which)}
     assert not _drawn(report, "plane")
+    assert "lead in votes of the pairs of classes" in draw(report, "margins").caption
+    leads, codes = margins_of(Facts(report)), report.estimator.classes_.searchsorted(report.y)
+    votes = np.floor(report.estimator.decision_function(report.X))
+    own = votes[np.arange(len(codes)), codes].copy()
+    votes[np.arange(len(codes)), codes] = -np.inf
+    assert (abs(leads - (own - votes.max(axis=1))) < 1.0).all()  # whole votes, and fractions that order equal ones
 
 
 def _drawn(report, which):

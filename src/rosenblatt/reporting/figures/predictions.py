@@ -103,7 +103,7 @@ def per_class(counts: IntArray) -> list[ClassResult]:
 
 
 def margins_of(facts: Facts) -> FloatArray:
-    """Return the margin of each training row."""
+    """Return the margin of each training row; for pairs of classes, by how many votes its class leads."""
     scores, codes = facts.scores, facts.codes
     here = np.flatnonzero(codes >= 0)
     codes = codes[here]
@@ -113,7 +113,8 @@ def margins_of(facts: Facts) -> FloatArray:
     scores, at = scores[here], np.arange(len(here))
     own = scores[at, codes]
     scores[at, codes] = -np.inf
-    found: FloatArray = (own - scores.max(axis=1)) / ((norm or 1.0) * math.sqrt(2.0))
+    unit = 1.0 if facts.planes is None else (norm or 1.0) * math.sqrt(2.0)  # votes of pairs have no length
+    found: FloatArray = (own - scores.max(axis=1)) / unit
     return found
 
 
@@ -129,7 +130,7 @@ def margins(facts: Facts) -> Chart | None:
         marks.append(Rule(x=smallest, text=f"smallest {short(smallest)}", tone="ink"))
     label = "distance from the plane" if facts.k == 2 else "margin over the best rival"
     if facts.planes is None:
-        label = "score over the best rival"
+        label = "votes over the best rival"
     x, y = nice_axis(label, float(edges[0]), float(edges[-1])), nice_axis("rows", 0.0, 1.06 * float(heights.max()), whole=True)
     caption = _margins_caption(facts, found, int((found <= 0.0).sum()), smallest)
     return Chart("margins", "Margins", caption, tuple(marks), x, y)
@@ -175,8 +176,11 @@ def _bars(edges: FloatArray, heights: IntArray) -> Iterator[Mark]:
 
 def _margins_caption(facts: Facts, values: FloatArray, n_wrong: int, smallest: float) -> str:
     median, rows = short(float(np.median(values))), count(len(values))
+    margin = "margin" if facts.planes is not None else "lead in votes of the pairs of classes"
     if smallest > 0.0:
-        return f"All {rows} training rows are on the right side. The smallest margin is {short(smallest)}, the median {median}."
+        return (
+            f"All {rows} training rows are on the right side. The smallest {margin} is {short(smallest)}, the median {median}."
+        )
     vote = " of the average, since a vote has no single plane" if facts.votes else ""
     wrong = f"{count(n_wrong)} of {rows} training rows ({percent(n_wrong / len(values))})"
-    return f"{wrong} are on the wrong side{vote}. The median margin is {median}."
+    return f"{wrong} are on the wrong side{vote}. The median {margin} is {median}."
