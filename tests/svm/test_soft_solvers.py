@@ -209,7 +209,7 @@ def test_the_shape_chooses_the_solver() -> None:
 
 def test_many_sparse_rows_try_passes_first(monkeypatch: Any) -> None:
     monkeypatch.setattr("rosenblatt.svm.solver_choice.MIN_SAMPLED_ROWS", 100)
-    m = random_svm(400, 4, noise=0.1, pack=sp.csr_array)
+    m = random_svm(600, 4, noise=0.1, pack=sp.csr_array)
     assert solve_binary_svm(m, "auto", SolverLimits(1e-2))[2] == "dual-coordinates"
     found, _, used = solve_binary_svm(m, "auto", SolverLimits(1e-9))
     assert used == "interior-point"

@@ -125,7 +125,7 @@ class SoftMargin(MarginClassifier):
     n_iter_ : int
         The largest number of iterations of a binary problem, as `max_iter` counts them.
     solver_ : list of {"newton", "interior-point", "dual-coordinates", "active-set"}
-        The solver of each binary problem; "active-set" only with C=inf, or if another solver stalled.
+        The solver of each binary problem. "active-set" solves small problems of the hinge, and the hard margin.
     stop_ : Stop
         Why the fit ended.
 

@@ -1,6 +1,7 @@
 """The choice of the soft-margin solver, by loss and shape of the rows.
 
     newton             squared hinge, a d x d matrix is cheap     few steps, each one pass and the rows that crossed the margin
+    active-set         hinge, few rows                            ends at the optimum, or early: then interior-point
     interior-point     hinge, a d x d matrix is cheap             20 to 50 steps on the rows near the margin
     dual-coordinates   all others: many columns, many rows        passes over the rows whose multipliers still change
 Sparse rows, and dense rows of up to MAX_FALLBACK_COLUMNS columns, try dual coordinate descent first and continue with one of
@@ -17,6 +18,7 @@ import numpy as np
 
 from ..data.problem import dense_array, read_only, rows_as_matrix, take_rows
 from ..kernels.linear.rows import CSR, Dense
+from .dual_active_set import dual_active_set, worth_trying
 from .dual_coordinates import dual_coordinates
 from .interior_point import interior
 from .limits import SolverLimits
@@ -44,6 +46,9 @@ def solve_binary_svm(
     if solver != "auto":
         return (*_solve(svm, solver, limits, start), solver)
     solver = choose_solver(svm)
+    if solver == "interior-point" and worth_trying(svm) and (found := dual_active_set(svm, limits.tol)) is not None:
+        limits.report(found[1], found[0].gap)
+        return (*found, "active-set")
     passes_first = solver == "interior-point" and isinstance(svm.rows, CSR) and len(svm.visited) >= MIN_SAMPLED_ROWS
     if solver == "dual-coordinates" and svm.width <= MAX_FALLBACK_COLUMNS:
         solver, passes_first = "newton" if svm.squared else "interior-point", True
