@@ -15,9 +15,11 @@ from rosenblatt.data.problem import make_rows
 from rosenblatt.parallel import one_blas_thread
 from rosenblatt.svm import dual_active_set as module
 from rosenblatt.svm.dual_active_set import dual_active_set, worth_trying
+from rosenblatt.svm.hard_margin import hard_margin_by_active_set
 from rosenblatt.svm.interior_point import interior
 from rosenblatt.svm.limits import SolverLimits
-from rosenblatt.svm.problem import BinarySVM
+from rosenblatt.svm.nearest_points import nearest_points
+from rosenblatt.svm.problem import BinarySVM, heads
 from rosenblatt.svm.solver_choice import solve_binary_svm
 
 
@@ -88,11 +90,11 @@ def test_rounding_errors_end_it() -> None:
 
 
 def test_many_rows_are_not_tried() -> None:
-    assert worth_trying(random_svm(500, 2))
-    assert worth_trying(random_svm(600, 20))
-    assert not worth_trying(random_svm(601, 20))
-    assert not worth_trying(random_svm(10, 20))
-    assert not worth_trying(random_svm(50, 2, squared=True))
+    assert worth_trying(500, 2)
+    assert worth_trying(600, 20)
+    assert not worth_trying(601, 20)
+    assert not worth_trying(4001, 400)
+    assert not worth_trying(10, 20)
 
 
 def test_pairs_of_digits_take_few_steps_and_end_at_the_optimum() -> None:
@@ -112,3 +114,58 @@ def test_the_order_of_the_rows_does_not_change_the_plane() -> None:
     assert other is not None
     assert other[0].w == pytest.approx(one[0].w, abs=1e-12)
     assert other[0].intercept == pytest.approx(one[0].intercept, abs=1e-11)
+
+
+# --- the hard margin -----------------------------------------------------------------------------------------------------
+
+
+def separated(n: int = 80, d: int = 3) -> tuple[Any, Any]:
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(n, d))
+    score = X @ np.linspace(1, 2, d)
+    keep = abs(score) > 0.1
+    return X[keep], (score[keep] > 0).astype(int)
+
+
+@pytest.mark.parametrize("pack", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("x0", [1.0, 0.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_hard_margin_is_that_of_the_nearest_points(weighted: bool, x0: float, pack: Any) -> None:
+    X, y = separated()
+    weights = np.where(np.arange(len(y)) % 5 == 2, 0.0, 1.0) if weighted else None
+    (head,) = heads(pack(X), y, 2, "ovr", x0=x0, weights=weights)
+    found, nearest = hard_margin_by_active_set(head.problem, 1e-6), nearest_points(head.problem, tol=1e-12)
+    assert found is not None
+    assert found.gap <= 1e-10
+    assert found.margin == pytest.approx(nearest.margin, rel=1e-9)
+    assert found.coef == pytest.approx(nearest.coef, rel=1e-7)
+    assert found.support.tolist() == nearest.support.tolist()
+    assert found.canonical == pytest.approx(nearest.canonical, rel=1e-7)
+    assert found.multipliers == pytest.approx(nearest.multipliers, rel=1e-6)
+
+
+def test_what_the_active_set_cannot_solve_is_left_to_the_nearest_points() -> None:
+    X, y = separated()
+    crossed = y.copy()
+    crossed[(X @ np.linspace(1, 2, 3)).argmax()] ^= 1
+    scales = 1e200
+    for rows, labels in ((X, crossed), (X + 1e9, y), (X * scales, y), (X / scales, y)):
+        (head,) = heads(rows, labels, 2, "ovr")
+        assert hard_margin_by_active_set(head.problem, 1e-6) is None
+    (head,) = heads(X, y, 2, "ovr")
+    assert hard_margin_by_active_set(head.problem, 1e-6, max_iter=3) is None
+    with pytest.raises(rb.NotSeparable) as caught:
+        rb.MaxMargin().fit(X, crossed)
+    assert caught.value.check(X, crossed)
+    assert rb.MaxMargin().fit(X / scales, y).margin_ == pytest.approx(rb.MaxMargin().fit(X, y).margin_ / 1e200)
+
+
+def test_the_hard_margin_of_pairs_names_rows_of_all_classes() -> None:
+    X, y = load_digits(return_X_y=True)
+    X, y = X[y < 3], y[y < 3]
+    model = rb.MaxMargin(multiclass="ovo").fit(X, y)
+    for (i, j), support, multipliers, w in zip(
+        [(0, 1), (0, 2), (1, 2)], model.support_, model.multipliers_, model.coef_, strict=True
+    ):
+        assert set(y[support]) == {i, j}
+        assert (np.where(y[support] == j, 1.0, -1.0) * multipliers) @ X[support] == pytest.approx(w, abs=1e-12)

@@ -36,7 +36,7 @@ class MaxMargin(MarginClassifier):
 
     Problem    min 1/2 |w|^2  s.t.  y_i (w.x_i + b) >= 1 for every row; the bias b is free and not penalized.
     Update     the nearest points of the convex hulls of both classes, by an active set; the plane halves their distance.
-               For many sparse rows, by dual coordinates.
+               For few rows by an active set on the dual, for many sparse rows by dual coordinates.
     Guarantee  every row has at least the margin `margin_`, and no plane has more than `margin_/(1 - gap_)`. If no plane
                separates the rows, `fit` raises `NotSeparable`, whose few rows and weights prove it in exact arithmetic.
     Reference  B. E. Boser, I. M. Guyon and V. N. Vapnik, COLT (1992); P. Wolfe, Math. Programming 11 (1976).
@@ -56,8 +56,8 @@ class MaxMargin(MarginClassifier):
         min 1/2 |w|^2 + C/2 sum_i c_i max(0, 1 - y_i (w.x_i + b))^2. All rows inside the margin are then support vectors, and
         time grows with the cube of their number: it is meant for a few thousand rows.
     max_iter : int, default=100000
-        The number of iterations of each binary problem: steps of the active set, each of which adds one row, or passes of
-        dual coordinates.
+        The number of iterations of each binary problem: steps of the active set, each of which adds or drops rows, or passes
+        of dual coordinates.
     n_jobs : int, default=None
         Threads for several binary problems. The result does not depend on it.
     verbose : int, default=0

@@ -23,14 +23,12 @@ MAX_PRODUCTS = 1 << 22  # numbers in memory
 INTERIOR_POINT_WORK, WORK_PER_ROW, WORK_PER_PAIR_OF_COLUMNS = 4e6, 6e3, 10.0
 SHARE_OF_WORK = 0.5
 VIOLATION = 1e-9  # of the optimality conditions, relative to the width of the margin
-EXACT_GAP = 1e-9  # a larger gap shows that rounding errors have ended the method
+EXACT_GAP = 1e-10  # a larger gap shows that rounding errors have ended the method
 
 
-def worth_trying(svm: BinarySVM) -> bool:
-    """Whether there are so few rows that the method is tried."""
-    n = len(svm.signs)
-    few = n <= MAX_ROWS or n <= min(MAX_ROWS_PER_COLUMN * svm.width, MAX_ROWS_AT_ALL)
-    return few and not svm.squared and svm.width <= n
+def worth_trying(n: int, width: int) -> bool:
+    """Whether n rows of this width are so few that the method is tried."""
+    return width <= n and (n <= MAX_ROWS or n <= min(MAX_ROWS_PER_COLUMN * width, MAX_ROWS_AT_ALL))
 
 
 def dual_active_set(svm: BinarySVM, tol: float = np.inf) -> tuple[Solution, int] | None:

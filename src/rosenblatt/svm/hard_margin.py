@@ -1,9 +1,10 @@
-"""The hard margin: by dual coordinate descent for many sparse rows, else by the nearest points of the convex hulls.
+"""The hard margin: by dual coordinate descent for many sparse rows, by the active set on the dual for few rows, else by the
+nearest points of the convex hulls.
 
 Problem    min 1/2 |w|^2  s.t.  y_i (<w, x_i> + b) >= 1; its dual is that of `problem.py` without upper bounds.
-Update     as in `dual_coordinates.py`. The active set of `nearest_points.py` adds rows one by one, which is too slow for
-           thousands of support vectors. It is used nevertheless if the passes end with a large gap, and to prove that rows
-           are not separable.
+Update     as in `dual_coordinates.py` and `dual_active_set.py`. The active set of `nearest_points.py` adds rows one by one,
+           which is too slow for thousands of support vectors. It is used nevertheless if the others end with a large gap, and
+           to prove that rows are not separable.
 Guarantee  the bounds of `nearest_points.py`: the margin of the plane on all rows, and the bound from convex weights.
 """
 
@@ -11,15 +12,18 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..array_types import FloatArray
-from ..data.problem import Problem
-from ..kernels.linear.rows import CSR
+from ..data.problem import Problem, read_only, take_rows
+from ..kernels.linear.rows import CSR, EPS
+from ..kernels.linear.schemes import Binary
 from ..online.stopping import Stop
 from ..progress import Progress, ProgressCallback
 from ..reporting.text import plural, short
+from .dual_active_set import EXACT_GAP, ascend_from_zero, worth_trying
 from .dual_coordinates import GAP_INTERVAL_SHARE, MIN_GAP_INTERVAL, Descent
 from .exact_separation import decide_by_equal_rows
 from .limits import SolverLimits
@@ -57,6 +61,8 @@ def widest_margin(
         plane, start = hard_margin_by_coordinates(problem, tol, max_iter=max_steps, progress=progress)
         if plane is not None:
             return plane, "dual-coordinates"
+    elif (plane := hard_margin_by_active_set(problem, tol, max_iter=max_steps, progress=progress)) is not None:
+        return plane, "active-set"
     nearest = nearest_points(
         problem, tol=tol, max_steps=max_steps, start=start, positive=positive, about=about, progress=progress
     )
@@ -103,35 +109,100 @@ def hard_margin_by_coordinates(
     progress: ProgressCallback | None = None,
 ) -> tuple[Nearest | None, FloatArray | None]:
     """The plane, or None if the passes did not find it, and then the multipliers so far."""
-    free = problem.x0 != 0
-    costs = np.zeros(problem.n_rows)
-    costs[slice(None) if problem.visited is None else problem.visited] = np.inf
-    svm = BinarySVM(problem.rows, problem.signs, costs, False, float(free), free)
+    svm = _without_slack(problem)
     run, passes = Descent(svm, 0), 0
     while passes < min(MAX_PASSES, max_iter) and time.monotonic() < deadline:
         more = min(max(MIN_GAP_INTERVAL, int(GAP_INTERVAL_SHARE * passes)), max_iter - passes)
         run.descend(more)
         passes += more
-        a = svm.feasible(run.dual.multipliers)
-        w, total = svm.weights(a), float(a.sum())
-        y, plain = svm.signs[svm.visited], svm.scores(w, 0.0)
-        b = -0.5 * float(plain[y > 0].min() + plain[y < 0].max()) if free else 0.0
-        margins, length = y * (plain + b), float(np.linalg.norm(w))
-        if not (np.isfinite(total) and length > 0.0):
+        plane = _plane_of(svm, run.dual.multipliers)
+        if plane is None:
             return None, None
-        upper, lower = length / total, float(margins.min()) / length
-        gap = max(0.0, 1.0 - lower / upper)
         if progress is not None:
-            progress(Progress(passes, max_iter=max_iter, gap=gap, text=plural(int(np.count_nonzero(a)), "support vector")))
-        if lower <= 0.0 and passes > MIN_PASSES_TO_SEPARATE:
+            progress(plane.progress(passes, max_iter))
+        if plane.lower <= 0.0 and passes > MIN_PASSES_TO_SEPARATE:
             break
-        if gap <= tol:
-            scale, support = 1.0 / float(margins.min()), np.flatnonzero(a)
-            done = f"solved after {plural(passes, 'iteration')}"
-            sentence = f"{done}: no plane has a margin larger by more than {short(gap, 2)} of it"
-            stop = Stop("tolerance", sentence, gap=gap)
-            multipliers, canonical = a[support] * scale, margins * scale
-            return Nearest(w * scale, b * scale, support, multipliers, canonical, lower, gap, passes, passes, stop), None
+        if plane.gap <= tol:
+            return plane.result(passes), None
         run.order[: len(svm.visited)], run.kept = svm.visited, len(svm.visited)
         run.dual.bounds[:] = np.inf, -np.inf
     return None, run.dual.multipliers
+
+
+def hard_margin_by_active_set(
+    problem: Problem, tol: float, *, max_iter: int = MAX_ACTIVE_SET_STEPS, progress: ProgressCallback | None = None
+) -> Nearest | None:
+    """The plane of a small problem, by the active set on the dual; None if it takes long, as if the rows are not separable, or
+    if rounding errors may be as large as EXACT_GAP."""
+    if not worth_trying(problem.n_visited, problem.n_features):
+        return None
+    seen = problem.visited
+    if seen is not None:
+        labels = Binary(read_only(problem.signs[seen]), read_only(np.zeros(0)))
+        problem = replace(problem, rows=take_rows(problem.rows, seen), labels=labels, visited=None)
+    with np.errstate(all="ignore"):  # what overflows is left to the nearest points
+        svm = _without_slack(problem)
+        b, steps = ascend_from_zero(svm)
+        plane = None if b is None or steps > max_iter else _plane_of(svm, abs(b))
+        if plane is None or not plane.gap <= min(tol, EXACT_GAP):
+            return None
+        # The bounds are differences of numbers as large as the longest row times |w|.
+        if not 4.0 * EPS * float(np.sqrt(svm.lengths().max())) <= EXACT_GAP * plane.lower:
+            return None
+        found = plane.result(steps)
+        if not (np.isfinite(found.coef).all() and np.isfinite(found.multipliers).all()):
+            return None
+    if progress is not None:
+        progress(plane.progress(steps, max_iter))
+    return found if seen is None else replace(found, support=seen[found.support])
+
+
+def _without_slack(problem: Problem) -> BinarySVM:
+    free = problem.x0 != 0
+    costs = np.zeros(problem.n_rows)
+    costs[slice(None) if problem.visited is None else problem.visited] = np.inf
+    return BinarySVM(problem.rows, problem.signs, costs, False, float(free), free)
+
+
+@dataclass(frozen=True)
+class _Plane:
+    """The plane of some multipliers, and its bounds on the margin."""
+
+    w: FloatArray
+    b: float
+    multipliers: FloatArray
+    margins: FloatArray
+    lower: float
+    upper: float
+
+    @property
+    def gap(self) -> float:
+        return max(0.0, 1.0 - self.lower / self.upper)
+
+    def progress(self, steps: int, max_iter: int) -> Progress:
+        text = plural(int(np.count_nonzero(self.multipliers)), "support vector")
+        return Progress(steps, max_iter=max_iter, gap=self.gap, text=text)
+
+    def result(self, steps: int) -> Nearest:
+        """The plane scaled so that its smallest margin is 1."""
+        scale, support = 1.0 / float(self.margins.min()), np.flatnonzero(self.multipliers)
+        done = f"solved after {plural(steps, 'iteration')}"
+        sentence = f"{done}: no plane has a margin larger by more than {short(self.gap, 2)} of it"
+        multipliers, canonical = self.multipliers[support] * scale, self.margins * scale
+        stop = Stop("tolerance", sentence, gap=self.gap)
+        return Nearest(
+            self.w * scale, self.b * scale, support, multipliers, canonical, self.lower, self.gap, steps, steps, stop
+        )  # fmt: skip
+
+
+def _plane_of(svm: BinarySVM, multipliers: FloatArray) -> _Plane | None:
+    """The plane of these multipliers; None if there is none, or if it is out of the range of floats."""
+    a = svm.feasible(multipliers)
+    w, total = svm.weights(a), float(a.sum())
+    y, plain = svm.signs[svm.seen], svm.scores(w, 0.0)
+    b = -0.5 * float(plain[y > 0].min() + plain[y < 0].max()) if svm.free else 0.0
+    margins, length = y * (plain + b), float(np.linalg.norm(w))
+    smallest = float(margins.min())
+    if not (np.isfinite(total + smallest) and 0.0 < length < np.inf):
+        return None
+    return _Plane(w, b, a, margins, smallest / length, length / total)

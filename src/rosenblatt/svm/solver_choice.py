@@ -46,7 +46,8 @@ def solve_binary_svm(
     if solver != "auto":
         return (*_solve(svm, solver, limits, start), solver)
     solver = choose_solver(svm)
-    if solver == "interior-point" and worth_trying(svm) and (found := dual_active_set(svm, limits.tol)) is not None:
+    few = solver == "interior-point" and worth_trying(len(svm.signs), svm.width)
+    if few and (found := dual_active_set(svm, limits.tol)) is not None:
         limits.report(found[1], found[0].gap)
         return (*found, "active-set")
     passes_first = solver == "interior-point" and isinstance(svm.rows, CSR) and len(svm.visited) >= MIN_SAMPLED_ROWS

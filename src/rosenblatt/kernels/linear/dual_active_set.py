@@ -108,6 +108,8 @@ def _pair_step(rows: Rows, at: Ascent, i: int, top: float) -> None:
             bend = max(own + at.diagonal[r] - 2.0 * line[r], least)
             if slope * slope > best * bend:
                 j, best = r, slope * slope / bend
+    if j < 0:
+        return  # products that are not finite
     other = at.products[_line_of(rows, at, j, 0.0)]
     step = (top - at.s[j]) / max(own + at.diagonal[j] - 2.0 * line[j], least)
     up, down = at.high[i] - at.b[i], at.b[j] - at.low[j]
@@ -127,6 +129,8 @@ def _single_step(rows: Rows, at: Ascent, x0: float) -> None:
         may_move = at.b[r] < at.high[r] if s > 0.0 else at.b[r] > at.low[r]
         if may_move and s * s > best * at.diagonal[r]:
             i, best = r, s * s / at.diagonal[r]
+    if i < 0:
+        return  # products that are not finite
     line, s = at.products[_line_of(rows, at, i, x0)], at.s[i]
     bound, step = at.high[i] if s > 0.0 else at.low[i], s / at.diagonal[i]
     if not abs(step) < abs(bound - at.b[i]):
