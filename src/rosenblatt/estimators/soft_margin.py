@@ -24,6 +24,7 @@ from ..svm.limits import SolverLimits, iteration_limit
 from ..svm.problem import BinarySVM, Head, Solution, choose_scheme, heads
 from ..svm.solver_choice import Solver, solve_binary_svm
 from ..svm.stored_solution import StoredSolution
+from ..svm.ties import settle_ties
 from ..validation import check_choice, check_flag, check_integer, check_number
 from .base import RandomState, SolutionPath, StopWarning, TrainingSet, check_n_jobs_and_verbose, seed_of
 from .row_weights import ClassWeight, check_every_class_has_weight
@@ -60,9 +61,10 @@ class SoftMargin(MarginClassifier):
         The price of slack.
     multiclass : {"auto", "ovr", "ovo", "crammer_singer"}, default="auto"
         "ovr": each class against the rest. With the hinge, a class amid the others has no such plane: its weights are zero, and
-        `fit` warns. "ovo": each pair of classes, with a vote; prediction takes k(k-1)/2 planes in place of k. Of classes with
-        equal votes, the one with the most votes among them wins, then the one with the smaller sum of scores of lost pairs.
-        "auto": "ovr" for sparse rows of more than 1000 columns, or if all pairs took more than 2^26 weights, else "ovo".
+        `fit` warns. If training rows tie, the intercept of the class at position h is lowered by 1e-9 h. "ovo": each pair of
+        classes, with a vote; prediction takes k(k-1)/2 planes in place of k. Of classes with equal votes, the one with the most
+        votes among them wins, then the one with the smaller sum of scores of lost pairs. "auto": "ovr" for sparse rows of more
+        than 1000 columns, or if all pairs took more than 2^26 weights, else "ovo".
         "crammer_singer": all classes in one problem (hinge only), min 1/2 sum_m |w_m|^2 + C sum_i xi_i,
         s.t. (w_l - w_m).x_i + b_l - b_m >= 1 - xi_i for the row's class l and all others. With two classes that is the plane
         of 2 C, and the attributes are that plane's.
@@ -251,6 +253,9 @@ class SoftMargin(MarginClassifier):
             return self._solve_binary(head.alone(places), classes, costs[places], effort, start)
 
         results = list(in_order(solve, range(len(problems)), threads if inner == 1 else 1))
+        if problems[0].negative is None and self.loss == "hinge" and np.isfinite(self.C):
+            settled = settle_ties(rows, codes, [found for found, *_ in results], self._x0, self._free, limits.tol)
+            results = [(found, steps, solver) for found, (_, steps, solver) in zip(settled, results, strict=True)]
         self.classes_ = classes
         self._set(rows, results, pair_rows, len(codes))
         self._end([(solution.gap, steps) for solution, steps, _ in results], limits)

@@ -15,7 +15,7 @@ Reference  R.-E. Fan, P.-H. Chen and C.-J. Lin, Working set selection using seco
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -84,7 +84,7 @@ def ascend(rows: Rows, at: Ascent, free: bool, x0: float, tol: float, max_work: 
 
 
 @inlined
-def _line_of(rows: Rows, at: Ascent, i: int, x0: float) -> int:
+def _line_of(rows: Rows, at: Ascent, i: int, x0: float) -> Any:
     """The line of `products` of row i, which is computed at its first use."""
     if at.line[i] < 0:
         k = at.counts[LINES]
