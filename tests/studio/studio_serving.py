@@ -15,11 +15,13 @@ from small_page import FILES
 
 from rosenblatt.studio.answers import answer
 from rosenblatt.studio.server import Limits, Server, listening
-from rosenblatt.studio.workers import Handle
+from rosenblatt.studio.worker_pool import Budget, Handle
 
 PAGE = {"mode": "server", "table": {"names": ["</script>"]}}
 REQUEST = {"points": [[0, 0], [1, 0], [0, 1], [1, 1]], "labels": [0, 1, 1, 1], "algorithm": "perceptron", "knobs": {}}
 JSON = {"Content-Type": "application/json"}
+# Few workers, since each takes a while to start.
+SMALL = Budget(short_runs=1, slices=1, long_runs=1)
 QUICK = {"idle_seconds": 0.4, "read_seconds": 0.8, "request_bytes": 20_000, "table_bytes": 30_000, "stop_seconds": 1.0}
 
 
@@ -80,7 +82,7 @@ def studio(
 ) -> Iterator[Studio]:
     faults: list[str] = []
     with listening(port=0) as sockets:
-        server = Server(files, page, sockets, limits=Limits(**limits), warn=faults.append, handle=handle)
+        server = Server(files, page, sockets, limits=Limits(**{"budget": SMALL} | limits), warn=faults.append, handle=handle)
         there = threading.Event()
 
         def run() -> None:

@@ -16,7 +16,7 @@ import rosenblatt as rb
 from rosenblatt.studio.menu import menu
 from rosenblatt.studio.presets import PRESETS
 from rosenblatt.studio.recording import run
-from rosenblatt.studio.workers import STOPPED
+from rosenblatt.studio.worker import STOPPED
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:the rows were not separated")]
 LOGGED = [algorithm["name"] for algorithm in menu() if algorithm["logged"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import multiprocessing
@@ -15,11 +16,14 @@ from typing import Any
 
 import pytest
 import slow_answers
-from studio_serving import Studio, all_of, is_refused, studio
+from small_page import FILES
+from studio_serving import PAGE, SMALL, Studio, all_of, is_refused, studio
 
 from effort import in_time, soon
-from rosenblatt.studio import answers
-from rosenblatt.studio.workers import Budget, serve
+from rosenblatt.studio import answers, worker_pool
+from rosenblatt.studio.server import Server, listening
+from rosenblatt.studio.worker import serve
+from rosenblatt.studio.worker_pool import Places
 
 
 def test_silent_and_slow_studio_clients_are_cut_off(there: Studio) -> None:
@@ -96,14 +100,14 @@ def send_and_leave(there: Studio, body: bytes) -> socket.socket:
 
 
 def test_some_runs_at_a_time_a_few_wait_and_more_are_refused(slow: Slow) -> None:
-    with studio(handle=slow_answers.answer, budget=Budget(workers=2, short_workers=1, queue=1)) as there:
+    with studio(handle=slow_answers.answer, budget=SMALL._replace(queue=2, slice_seconds=100)) as there:
         calls = [lambda n=n: there.post("/api/run", slow.request(n)) for n in range(4)]
         clients, found = in_threads(calls)
-        soon(lambda: len(slow.begun()) == 2 and there.server.app.pool.n_pending == 4)
+        soon(lambda: len(slow.begun()) == 1 and there.server.app.pool.n_pending == 4)
         refused = there.post("/api/run", slow.request(9))
         assert (refused.status, refused.headers["retry-after"]) == (503, "1")
         assert there.call("GET", "/").status == 200  # the page is served all the while
-        assert len(slow.begun()) == 2
+        assert len(slow.begun()) == 1
         slow.go()
         for thread in clients:
             thread.join(20)
@@ -111,11 +115,12 @@ def test_some_runs_at_a_time_a_few_wait_and_more_are_refused(slow: Slow) -> None
 
 
 def test_a_short_run_does_not_wait_for_long_ones(slow: Slow) -> None:
-    with studio(handle=slow_answers.answer, budget=Budget(workers=1, short_workers=1)) as there:
+    with studio(handle=slow_answers.answer, budget=SMALL._replace(queue=1, slice_seconds=100)) as there:
         clients, found = in_threads([lambda n=n: there.post("/api/run", slow.request(n)) for n in range(3)])
-        soon(slow.begun)
+        soon(lambda: slow.begun() and there.server.app.pool.n_pending == 3)
+        assert there.post("/api/run", slow.request(8)).status == 503
         short, answers = in_threads([lambda: there.post("/api/run", slow.request(7, n_points=3))])
-        slow.process(7)  # it has begun, while only one of the others has
+        slow.process(7)  # it has begun, while only one of the others has, and the queue is full
         assert len(slow.begun()) == 2
         slow.go()
         for thread in clients + short:
@@ -123,8 +128,87 @@ def test_a_short_run_does_not_wait_for_long_ones(slow: Slow) -> None:
         assert (answers[0].body["number"], len(found)) == (7, 3)
 
 
+def test_a_run_waits_for_no_more_than_a_slice_of_longer_ones(slow: Slow, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The others are computed again when their turn comes."""
+    quick = Slow(tmp_path_factory.mktemp("quick"))
+    quick.go()
+    with studio(handle=slow_answers.answer, budget=SMALL._replace(slice_seconds=0.02)) as there:
+        clients, found = in_threads([lambda n=n: there.post("/api/run", slow.request(n)) for n in range(4)])
+        soon(lambda: len(slow.begun()) == 4)
+        assert there.post("/api/run", quick.request(5)).body == {"number": 5}
+        assert found == []
+        first = {n: slow.process(n) for n in range(4)}
+        slow.go()
+        for thread in clients:
+            thread.join(20)
+        assert sorted(each.body["number"] for each in found) == [0, 1, 2, 3]
+        assert sum(slow.process(n) == first[n] for n in range(4)) == 1  # it moved to the place for long runs
+
+
+def test_small_requests_get_places_first() -> None:
+    async def order() -> list[int]:
+        places, taken = Places(1), []
+
+        async def take(size: int) -> None:
+            await places.take(size)
+            taken.append(size)
+            places.leave()
+
+        await places.take(0)
+        tasks = [asyncio.create_task(take(size)) for size in (5, 1, 3, 2, 3)]
+        await asyncio.sleep(0)
+        tasks[3].cancel()  # while it waits
+        places.leave()
+        tasks[1].cancel()  # when it has got a place
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert places.take_now()
+        assert not places.take_now()
+        return taken
+
+    assert asyncio.run(order()) == [3, 3, 5]
+
+
+def test_workers_are_ready_before_requests_are_accepted(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow.go()
+    with studio(handle=slow_answers.answer) as there:
+        monkeypatch.delattr(worker_pool, "Worker")  # no further one can start
+        for number, n_points in enumerate((3, 50)):
+            assert there.post("/api/run", slow.request(number, n_points)).body == {"number": number}
+
+
+def test_a_stop_does_not_wait_for_workers_that_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    never = threading.Event()
+    monkeypatch.setattr(worker_pool, "Worker", lambda *_: never.wait(60))
+    with listening(port=0) as sockets:
+        server, announced = Server(FILES, PAGE, sockets), []
+        running = threading.Thread(target=lambda: asyncio.run(server.run(lambda: announced.append(1))))
+        running.start()
+        server.stop()
+        running.join(20)
+        assert (running.is_alive(), announced) == (False, [])
+    never.set()
+
+
+def test_a_worker_that_cannot_start_is_tried_again(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow.go()
+    monkeypatch.setattr(worker_pool, "RESTART_S", 0.01)
+    with studio(handle=slow_answers.answer, budget=SMALL) as there:
+        start, failures = worker_pool.Worker, [OSError("no memory"), EOFError()]
+
+        def fail_first(*arguments: Any) -> Any:
+            if failures:
+                raise failures.pop()
+            return start(*arguments)
+
+        monkeypatch.setattr(worker_pool, "Worker", fail_first)
+        for number in range(2):  # both that are ready
+            assert there.post("/api/run", slow.request(number, 3, dies=True)).status == 503
+        assert there.post("/api/run", slow.request(2, 3)).body == {"number": 2}
+        assert failures == []
+
+
 def test_a_run_that_takes_too_long_is_stopped_and_the_next_is_answered(slow: Slow) -> None:
-    with studio(handle=slow_answers.answer, budget=Budget(workers=1, run_seconds=0.5)) as there:
+    with studio(handle=slow_answers.answer, budget=SMALL._replace(run_seconds=0.5, slice_seconds=0.1)) as there:
         status, answer, _ = there.post("/api/run", slow.request(0))
         assert status == 503
         assert answer["error"].startswith("This run was stopped after 0.5 seconds, the time limit. Use fewer points")
@@ -135,7 +219,7 @@ def test_a_run_that_takes_too_long_is_stopped_and_the_next_is_answered(slow: Slo
 
 def test_a_run_is_stopped_when_its_client_leaves(slow: Slow) -> None:
     """While it is computed, and while it waits."""
-    with studio(handle=slow_answers.answer, budget=Budget(workers=1, short_workers=1)) as there:
+    with studio(handle=slow_answers.answer, budget=SMALL._replace(long_runs=0, slice_seconds=100)) as there:
         computed = send_and_leave(there, json.dumps(slow.request(0)).encode())
         process = slow.process(0)
         waiting = send_and_leave(there, json.dumps(slow.request(1)).encode())
@@ -183,6 +267,7 @@ def test_a_worker_answers_until_the_connection_is_closed(slow: Slow, monkeypatch
     ours, theirs = multiprocessing.Pipe()
     working = threading.Thread(target=serve, args=(theirs, slow_answers.answer))
     working.start()
+    assert ours.recv() == "ready"
     for number in range(2):
         ours.send(("/api/run", json.dumps(slow.request(number)).encode()))
         assert json.loads(ours.recv().body) == {"number": number}

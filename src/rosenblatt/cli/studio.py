@@ -63,39 +63,48 @@ def run(data: str | None, options: Options, given: dict[str, Any]) -> None:
     if not (find_spec("starlette") and find_spec("uvicorn")):
         raise Failure("the studio needs starlette and uvicorn: pip install 'rosenblatt[serve]' (not needed for --export)")
     from ..studio.server import listening, url_of
-    from ..studio.workers import prepare
+    from ..studio.worker import prepare
 
     with listening(given["host"], given["port"]) as sockets:  # first, since the port may be in use
         prepare()
-        with _notice_if_slow("loading compiled code; this takes longer the first time ..."):
+        with contextlib.ExitStack() as loading:
+            loading.enter_context(_notice_if_slow("loading compiled code; this takes longer the first time ..."))
             from ..studio.html_export import page_files
             from ..studio.page_data import open_page
+            from ..studio.recorder import Recorder
             from ..studio.server import Server, serve
 
-            server = Server(page_files(), open_page("server", _table(data, options), state), sockets, warn=note)
-        address = url_of(sockets)
+            with Recorder() as record:
+                page = open_page("server", _table(data, options), state, record)
+            server = Server(page_files(), page, sockets, warn=note)
+            address = url_of(sockets)
 
-        def ready() -> None:
-            echo(address)
-            if not given["no_browser"]:
-                threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-                note("press Ctrl-C to stop")
+            def ready() -> None:
+                loading.close()
+                echo(address)
+                if not given["no_browser"]:
+                    threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+                    note("press Ctrl-C to stop")
 
-        serve(server, ready)
+            serve(server, ready)
 
 
 def _export(path: str, data: str | None, options: Options, state: dict[str, Any] | None) -> None:
     check_writable(path, data, ending=".html")
     from ..atomic_file import check_folder, write_atomically
-    from ..reporting.text import byte_size
+    from ..reporting.text import byte_size, plural, short
 
     check_folder(path)
     from ..studio.html_export import export
+    from ..studio.recorder import Recorder
+    from ..studio.worker import RUN_SECONDS
 
-    with _notice_if_slow("recording the runs ..."):
-        page = export(_table(data, options), state).encode()
+    with _notice_if_slow("recording the runs ..."), Recorder() as record:
+        page = export(_table(data, options), state, record).encode()
     write_atomically(path, page)
     note(f"{path}: {byte_size(len(page))}")
+    if record.n_stopped:
+        note(f"left out: {plural(record.n_stopped, 'run')} that took longer than {short(RUN_SECONDS)} seconds")
 
 
 def check_exists(data: str) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .bundler import BundleError, bundle_modules
-from .page_data import export_page
+from .page_data import Record, export_page, record_request
 
 INDEX = "index.html"
 _CHARSET = '<meta charset="utf-8">'
@@ -129,6 +129,6 @@ def page_files(folder: Path = PAGE) -> dict[str, bytes]:
 # --- Export
 
 
-def export(table: dict[str, Any] | None = None, state: Mapping[str, Any] | None = None) -> str:
+def export(table: dict[str, Any] | None = None, state: Mapping[str, Any] | None = None, record: Record = record_request) -> str:
     """Return the page as HTML with recorded runs: all algorithms on the first state, some on all presets, and the tour."""
-    return bundle(page_files(), export_page(table, state))
+    return bundle(page_files(), export_page(table, state, record))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from .. import __version__
@@ -11,10 +12,11 @@ from .menu import menu
 from .presets import presets
 from .proof import prove
 from .recording import run
-from .run_request import RequestError
+from .run_request import RequestError, TimeLimitError
 from .tour import TOUR
 
 Request = dict[str, Any]
+Record = Callable[[Request], dict[str, Any]]
 
 MODES = ("server", "export", "notebook")
 # The first state of a page without a state of its own.
@@ -114,21 +116,38 @@ def _named(entries: list[Any], name: str, kind: str) -> Any:
 # --- Pages with recordings
 
 
-def open_page(mode: str, table: dict[str, Any] | None = None, state: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return a page with the recordings of its first state; raise `RequestError` if the state is not valid."""
+def record_request(request: Request) -> dict[str, Any]:
+    """Return run and proof of a request."""
+    return {"request": request, "run": run(request), "proof": prove(request)}
+
+
+def open_page(
+    mode: str,
+    table: dict[str, Any] | None = None,
+    state: Mapping[str, Any] | None = None,
+    record: Record = record_request,
+) -> dict[str, Any]:
+    """Return a page with the recordings of its first state; raise `RequestError` if the state is not valid.
+
+    A run that `record` stops at a time limit is left out: the page requests it again and shows why it has no result.
+    """
     start = starting_state(table, state)
     page = page_data(mode, table=table, state=start)
-    return {**page, "recordings": [record_request(request) for request in requests_of(page, start)]}
+    return {**page, "recordings": _recorded(requests_of(page, start), record, TimeLimitError)}
 
 
-def export_page(table: dict[str, Any] | None = None, state: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return a page that works without Python: it has recordings for its menu, its presets and its tour."""
+def export_page(
+    table: dict[str, Any] | None = None, state: Mapping[str, Any] | None = None, record: Record = record_request
+) -> dict[str, Any]:
+    """Return a page that works without Python: it has recordings for its menu, its presets and its tour.
+
+    Algorithms that cannot learn from the points, or not in time, are left out, unless the first state has them.
+    """
     start = starting_state(table, state)
     page = page_data("export", table=table, state=start)
     first = requests_of(page, start)
-    recordings = [record_request(request) for request in first]
-    recordings += [found for request in _others(page, start, first) if (found := _record_if_possible(request)) is not None]
-    return {**page, "recordings": recordings}
+    recordings = [record(request) for request in first]
+    return {**page, "recordings": recordings + _recorded(_others(page, start, first), record, RequestError)}
 
 
 def starting_state(table: dict[str, Any] | None, state: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -138,17 +157,13 @@ def starting_state(table: dict[str, Any] | None, state: Mapping[str, Any] | None
     return {"data": data_of(table), "scaled": True, **(state or {})}
 
 
-def record_request(request: Request) -> dict[str, Any]:
-    """Return run and proof of a request."""
-    return {"request": request, "run": run(request), "proof": prove(request)}
-
-
-def _record_if_possible(request: Request) -> dict[str, Any] | None:
-    """Return the recording of a request, or None if the algorithm cannot learn from these points."""
-    try:
-        return record_request(request)
-    except RequestError:
-        return None
+def _recorded(requests: Iterable[Request], record: Record, left_out: type[RequestError]) -> list[dict[str, Any]]:
+    """Return the recordings of requests, except of those that raise `left_out`."""
+    found = []
+    for request in requests:
+        with contextlib.suppress(left_out):
+            found.append(record(request))
+    return found
 
 
 def _others(page: Mapping[str, Any], start: Mapping[str, Any] | None, first: list[Request]) -> Iterator[Request]:

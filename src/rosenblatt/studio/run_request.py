@@ -105,6 +105,10 @@ class RequestError(ValueError):
         self.headers = list(headers)
 
 
+class TimeLimitError(RequestError):
+    """A run was stopped at the time limit."""
+
+
 @dataclass(frozen=True, eq=False)
 class RunRequest:
     """A valid request. `knobs` has a value for every knob of the algorithm."""

@@ -29,9 +29,10 @@ from ..serving.http import Bodies, Web
 from ..serving.sockets import ServeError, is_loopback, listen, run_until_signal
 from .answers import HANDLERS, TABLE_PATH, Outcome, answer, encode_json, internal_error
 from .html_export import INDEX, TYPES, with_data
-from .workers import Budget, Handle, WorkerPool
+from .worker_pool import Budget, Handle, WorkerPool
 
 HOST, PORT = "127.0.0.1", 8531
+POLL_S = 0.005
 N_PORTS_TRIED = 20  # ports tried from PORT on, before any free port is used
 JSON = "application/json"
 HEADERS = {
@@ -223,15 +224,22 @@ class Server:
         )
 
     async def run(self, ready: Callable[[], object] | None = None) -> None:
-        """Serve until `stop` is called; call `ready` when the server accepts requests."""
-        serving = asyncio.create_task(self._web.serve(self._sockets))
-        while not self._web.started and not serving.done():
-            await asyncio.sleep(0.005)
-        if ready is not None:
-            ready()
+        """Serve until `stop` is called; call `ready` when the server accepts requests, which it can compute at once."""
+        starting = asyncio.create_task(self.app.pool.start())
         try:
+            while not starting.done() and not self._web.should_exit:
+                await asyncio.wait({starting}, timeout=POLL_S)
+            if self._web.should_exit:
+                return
+            starting.result()
+            serving = asyncio.create_task(self._web.serve(self._sockets))
+            while not self._web.started and not serving.done():
+                await asyncio.sleep(POLL_S)
+            if ready is not None:
+                ready()
             await serving
         finally:
+            starting.cancel()
             self.app.pool.close()
 
     def stop(self) -> None:
