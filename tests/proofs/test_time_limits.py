@@ -15,6 +15,10 @@ import scipy.sparse as sp
 import rosenblatt as rb
 from effort import amount, in_time
 from rosenblatt.certificates.time_limit import OutOfTimeError, check_time, run_until
+from rosenblatt.data.problem import make_problem
+from rosenblatt.proofs import prover
+from rosenblatt.proofs.minimum_errors.clashes import ClashFinder, plane_for
+from rosenblatt.svm.nearest_points import nearest_points
 
 
 def _normal(n: int, d: int, n_classes: int = 2, noise: float = 0.0) -> tuple[Any, Any]:
@@ -68,6 +72,68 @@ def test_minimum_errors_ends_when_exact_arithmetic_runs_out_of_time(monkeypatch:
             _stop_clock(patch, after)
             found = rb.minimum_errors(X, y, time_limit=0.5)
         assert 0 <= found.lower <= found.errors <= 20
+
+
+@pytest.mark.parametrize("name", ["separable", "inseparable", "three classes", "duplicates"])
+def test_wherever_time_runs_out_the_doctor_says_what_was_left_out(name: str, monkeypatch: Any) -> None:
+    X, y = CASES[name] if name in CASES else (np.repeat(_normal(12, 2)[0], 3, axis=0), np.arange(36) % 2)
+    with monkeypatch.context() as patch:
+        calls = _stop_clock(patch, 10**9)
+        full = rb.doctor(X, y, time_limit=0.3)
+        n_checks = next(calls)
+    assert full.of("no_time") == []
+    for after in [0, 1, 2, 3, *range(4, n_checks + 2, 1 + n_checks // amount(8, 200))]:
+        with monkeypatch.context() as patch:
+            _stop_clock(patch, after)
+            found = rb.doctor(X, y, time_limit=0.3)
+        assert rb.verify(found.certificate, X, y)
+        assert found.findings[0].kind == "verdict"
+        assert found.of("no_time") or after > 1
+        assert all(str(each).startswith("There was no time to ") for each in found.of("no_time"))
+
+
+def test_every_step_towards_the_nearest_points_looks_at_the_clock(monkeypatch: Any) -> None:
+    X, y = _normal(80, 6)
+    problem = make_problem(X, y, 2)
+    calls = _stop_clock(monkeypatch, 10**9)
+    found = nearest_points(problem)
+    assert next(calls) >= found.steps > 5
+    _stop_clock(monkeypatch, 5)
+    with run_until(1.0), pytest.raises(OutOfTimeError):
+        nearest_points(problem)
+
+
+def test_pairs_of_equal_rows_are_compared_until_the_deadline(monkeypatch: Any) -> None:
+    problem = make_problem(np.repeat(np.arange(1.0, 11.0), 2)[:, None], np.arange(20) % 2, 2)
+    finder = ClashFinder(problem, math.inf)
+    assert len(finder.equal_pairs()) == 10
+    looks = itertools.count()
+    monkeypatch.setattr(finder, "out_of_time", lambda: next(looks) > 4)
+    assert finder.equal_pairs() == [(0, 1), (2, 3), (4, 5), (6, 7)]
+
+
+def test_the_plane_for_rows_without_pairs_ends_at_its_deadline(monkeypatch: Any) -> None:
+    X, y = _normal(30, 3)
+    problem = make_problem(X, y, 2)
+    plane = plane_for(problem, np.ones(30, bool), time.monotonic() + 1e6)
+    assert plane is not None
+    assert plane.errors == 0
+    _stop_clock(monkeypatch, 1)
+    assert plane_for(problem, np.ones(30, bool), time.monotonic() + 1e6) is None
+
+
+def test_a_tenth_of_the_limit_is_kept_for_the_final_check(monkeypatch: Any) -> None:
+    """Numbers of many digits take longer to check than their number suggests."""
+    seconds = []
+
+    class Prover(prover.TwoClasses):
+        def __init__(self, given: Any, intercept: bool, deadline: float, verbose: bool) -> None:
+            seconds.append(deadline - time.monotonic())
+            super().__init__(given, intercept, deadline, verbose)
+
+    monkeypatch.setattr("rosenblatt.proofs.certify.TwoClasses", Prover)
+    assert rb.certify(*CASES["separable"], time_limit=1000.0).verdict == "separable"
+    assert 850.0 < seconds[0] <= 900.0
 
 
 def test_no_deadline_outside_and_the_earlier_one_inside() -> None:

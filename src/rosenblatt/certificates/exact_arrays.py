@@ -286,7 +286,7 @@ def exact_labels(y: npt.ArrayLike, n_rows: int) -> Array:
 def check_distinct(labels: list[object], texts: list[str]) -> None:
     """Raise `ValueError` if two labels differ but are compared as equal, such as "1" and "1.0": classes would be merged."""
     known: dict[str, object] = {}
-    for text, label in zip(texts, labels, strict=True):
+    for text, label in dict.fromkeys(zip(texts, labels, strict=True)):
         if known.setdefault(text, label) != label:
             raise ValueError(f"two labels of y are equal as text or as numbers, got {known[text]!r} and {label!r}; rename one")
 
@@ -297,11 +297,9 @@ def _is_nan(label: object) -> bool:
 
 def canonical_labels(labels: list[object]) -> list[str]:
     """The texts of `canonical_label`, each made once."""
-    texts: dict[object, str] = {}
-    for label in labels:
-        if (type(label), label) not in texts:
-            texts[type(label), label] = canonical_label(label)
-    return [texts[type(label), label] for label in labels]
+    typed = list(zip(map(type, labels), labels, strict=True))  # 1 == True
+    texts = {label: canonical_label(label[1]) for label in dict.fromkeys(typed)}
+    return [texts[label] for label in typed]
 
 
 def canonical_label(label: object) -> str:

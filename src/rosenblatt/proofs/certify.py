@@ -35,6 +35,7 @@ from ..validation import check_flag, check_number
 from .prover import SeveralClasses, TwoClasses
 
 SECONDS_PER_ROW, SECONDS_PER_PRODUCT = 5e-6, 1e-7  # of the final check
+MIN_CHECK_SHARE = 0.1  # share of the limit kept for the final check, which takes longer if numbers have many digits
 SECONDS_PER_BOUND_VALUE, MAX_BOUNDS_SHARE = 1e-5, 0.2  # of the bounds from two rows, and the share of the limit kept for them
 CHECK_GRACE_S, CHECK_GRACE_SHARE = 0.05, 0.05  # a check that ends this much after the time limit is not interrupted
 
@@ -92,7 +93,8 @@ def certify(
     deadline = started + seconds
     _ = given.data.sha256  # part of every certificate, and so computed before the search, which gets the rest of the time
     # The search leaves time to check planes, unless that takes more than half of it; a clash is checked in no time.
-    reserve, left = _seconds_to_check(given), deadline - time.monotonic()
+    left = deadline - time.monotonic()
+    reserve = max(_seconds_to_check(given), MIN_CHECK_SHARE * left if left < math.inf else 0.0)
     search_deadline = deadline - (reserve if reserve < left / 2 else 0.0)
     kind = TwoClasses if given.n_classes == 2 else SeveralClasses
     prover = kind(given, bool(fit_intercept), search_deadline, bool(verbose))

@@ -24,6 +24,7 @@ from scipy.linalg.lapack import dtrtrs
 from scipy.sparse import issparse
 
 from ..array_types import Array, FloatArray, IntArray, Matrix
+from ..certificates.time_limit import check_time
 from ..kernels.linear.rows import EPS
 
 MIN_DISTANCE_FROM_SPAN = 1e-12  # relative to the length of a row; nearer rows depend on the corral
@@ -210,6 +211,7 @@ class Corral:
         least, entered = np.inf, 0
         polished = False
         while True:
+            check_time()
             products, square = self.products(), self.square(self.v)
             level = self.sums(self.a * products)
             if square <= (MEETING_DISTANCE * self.radius) ** 2:

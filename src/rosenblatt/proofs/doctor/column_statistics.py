@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...array_types import BoolArray, FloatArray, IntArray, Matrix
+from ...certificates.time_limit import check_time
 
 VALUES_PER_BLOCK = 1 << 18
 
@@ -79,6 +80,7 @@ def blocks(X: Matrix) -> Iterator[Matrix]:
     """Consecutive blocks of rows."""
     step = max(1, VALUES_PER_BLOCK // max(1, X.shape[1])) if isinstance(X, np.ndarray) else VALUES_PER_BLOCK // 8
     for start in range(0, X.shape[0], step):
+        check_time()
         yield X[start : start + step]
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +17,8 @@ import numpy.typing as npt
 from ...array_types import Array, IntArray, Matrix, MatrixLike
 from ...certificates.exact_arrays import canonical_label
 from ...certificates.statements import About, Certificate, Inseparable, Pair, Separable
-from ...certificates.verify import verify
+from ...certificates.time_limit import OutOfTimeError, check_time, run_until
+from ...certificates.verify import check_certificate
 from ...data.polynomials import count_monomials
 from ...data.problem import make_problem
 from ...reporting.text import count, plural
@@ -44,6 +47,7 @@ from .polynomial_rows import MAX_COLUMNS, MAX_VALUES, affordable, expand, holds_
 DEGREES = (2, 3)
 MIN_BOUND_TO_SCALE = 1_000  # scaling is not examined if the bound on updates is smaller
 MIN_STEP_S = 0.05  # no step is started with less time left
+Result = TypeVar("Result")
 Step = Literal["verdict", "without_duplicates", "scaling", "degree", "errors"]
 # Shares of the time limit; a step gets less if less is left.
 TIME_SHARES: dict[Step, float] = {"verdict": 0.4, "without_duplicates": 0.3, "scaling": 0.4, "degree": 0.4, "errors": 0.5}
@@ -71,8 +75,9 @@ def doctor(
     fit_intercept : bool, default=True
         Whether planes have an intercept. If False, they go through the origin.
     time_limit : float or None, default=30.0
-        Seconds for the whole examination; a step that has started may take longer. A finding states if there was no time for
-        it. None: no limit; the search for the fewest errors of any plane then continues until it is proved, possibly forever.
+        Seconds for the whole examination. A finding states if there was no time for it. Reading the rows and single
+        operations on matrices are not interrupted. None: no limit; the search for the fewest errors of any plane then
+        continues until it is proved, possibly forever.
     feature_names : sequence of str or None, default=None
         Names of the columns. None: those of a data frame, otherwise numbers.
 
@@ -112,13 +117,14 @@ def diagnose(
     train: str | None = None,
 ) -> Diagnosis:
     """The diagnosis of `doctor`. `train` is the beginning of a command that the advice completes; None: advice in Python."""
+    started = time.monotonic()
     check_flag("fit_intercept", fit_intercept)
     seconds = math.inf if time_limit is None else check_number("time_limit", time_limit)
     names = _feature_names(X, feature_names)
     given = validated_rows(X, y, "doctor")
     if names is not None and len(names) != given.X.shape[1]:
         raise ValueError(f"feature_names must name the {given.X.shape[1]} columns of X, got {len(names)} names")
-    return _Examination(given, bool(fit_intercept), names, seconds, AdviceForm(train)).diagnosis()
+    return _Examination(given, bool(fit_intercept), names, AdviceForm(train), started, seconds).diagnosis()
 
 
 def _feature_names(X: MatrixLike, feature_names: Sequence[str] | None) -> list[str] | None:
@@ -141,14 +147,16 @@ class _Selection:
 class _Examination:
     """The examination of one set of rows: the findings so far, and the time left."""
 
-    def __init__(self, given: LabeledRows, intercept: bool, names: list[str] | None, seconds: float, form: AdviceForm) -> None:
+    def __init__(
+        self, given: LabeledRows, intercept: bool, names: list[str] | None, form: AdviceForm, started: float, seconds: float
+    ) -> None:
         self.given, self.intercept, self.names = given, intercept, ColumnNames(names)
         self.classes, self.form = given.classes.tolist(), form
-        self.started, self.seconds = time.monotonic(), seconds
+        self.started, self.seconds, self.deadline = started, seconds, started + seconds
         self.findings: list[Finding] = []
 
     def time_left(self, step: Step) -> float:
-        return min(TIME_SHARES[step] * self.seconds, self.started + self.seconds - time.monotonic())
+        return min(TIME_SHARES[step] * self.seconds, self.deadline - time.monotonic())
 
     def certify(self, X: Matrix, y: Array, step: Step) -> Certificate | None:
         """The certificate of some rows; None if there is no time."""
@@ -157,28 +165,34 @@ class _Examination:
 
     def diagnosis(self) -> Diagnosis:
         given, findings = self.given, self.findings
-        duplicates = find_duplicates(given.X, given.codes)
+        duplicates = self._in_time(lambda: find_duplicates(given.X, given.codes))
+        if duplicates is None:
+            duplicates = Duplicates([], [])
+            findings.append(verdicts.no_time("duplicates", "to look for equal rows with different labels"))
         certificate = self._duplicate_clash(duplicates.groups[0]) if duplicates.groups else self._certificate()
-        findings.append(verdicts.verdict(certificate, self.classes))
-        rest = self._without_duplicates(duplicates) if duplicates.groups else None
+        findings.insert(0, verdicts.verdict(certificate, self.classes))
+        rest, separately = self._without_duplicates(duplicates) if duplicates.groups else (None, [])
         if rest is not None:
             duplicates = replace(duplicates, outvoted=rest.left_out)  # with ties broken as in `rest`
         findings += duplicate_rows(duplicates, given)
-        findings += [] if rest is None else [verdicts.without_duplicates(rest, self.classes)]
-        columns = columns_of(given.X)
-        findings += column_scales(columns, self.names, self.intercept, not isinstance(certificate, Inseparable))
-        findings += long_rows(given, certificate)
-        if isinstance(certificate, Separable):
-            findings += self._scaling(certificate, columns)
+        findings += separately
+        findings += self._about_columns(certificate)
         findings += class_imbalance(given, isinstance(certificate, Separable), self.form)
         if not isinstance(certificate, Separable):
             # Proofs about degrees often end early, the search for the fewest errors rarely does, so it gets the remaining time.
             selection = self._expandable_rows(duplicates, rest)
-            degrees = [] if selection is None else list(self._degrees(selection))
+            degrees = [] if selection is None else [*self._degrees(selection)]
             findings += self._errors(certificate, duplicates, rest)
             findings += degrees
         findings += advice(findings, certificate, self.intercept and given.dense, self.form)
         return Diagnosis(findings, certificate, time.monotonic() - self.started)
+
+    def _in_time(self, step: Callable[[], Result]) -> Result | None:
+        """The result of a step; None if the time is up before its end."""
+        with contextlib.suppress(OutOfTimeError), run_until(self.deadline):
+            check_time()
+            return step()
+        return None
 
     # --- the verdict -------------------------------------------------------------------------------------------------------
 
@@ -194,16 +208,22 @@ class _Examination:
         about = About(given.X.shape[0], given.X.shape[1], names, given.data.sha256, self.intercept)
         half = Fraction(1, 2)
         certificate = Inseparable(about, (Pair(i, int(codes[j]), half), Pair(j, int(codes[i]), half)))
-        if not (check := verify(certificate, given.X, given.y)):
+        if not (check := check_certificate(certificate, lambda: given.data)):
             raise AssertionError(f"doctor found an incorrect proof; please report this error: {check}")
         return certificate
 
     # --- rows without duplicates -------------------------------------------------------------------------------------------
 
-    def _without_duplicates(self, duplicates: Duplicates) -> Deduplicated | None:
+    def _without_duplicates(self, duplicates: Duplicates) -> tuple[Deduplicated | None, list[Finding]]:
+        """The rows with one label per point, and the finding about them."""
         if self.given.X.size > MAX_VALUES:  # it would be copied
-            return None
-        return Deduplication(self.given, duplicates, lambda X, y: self.certify(X, y, "without_duplicates")).result()
+            return None, []
+        try:
+            certify = partial(self.certify, step="without_duplicates")
+            found = Deduplication(self.given, duplicates, certify, self.deadline).result()
+        except OutOfTimeError:
+            return None, [verdicts.no_time("without_duplicates", "to examine the rows with one label per point")]
+        return found, [] if found is None else [verdicts.without_duplicates(found, self.classes)]
 
     def _expandable_rows(self, duplicates: Duplicates, rest: Deduplicated | None) -> _Selection | None:
         """The rows that features of higher degree might separate, if any.
@@ -221,7 +241,17 @@ class _Examination:
         words = f"the {plural(len(rows), 'row')} without ties" if ties else f"the other {plural(len(rows), 'row')}"
         return _Selection(validated_rows(given.X[rows], given.y[rows], "doctor"), rows, words)
 
-    # --- scaling -----------------------------------------------------------------------------------------------------------
+    # --- columns -----------------------------------------------------------------------------------------------------------
+
+    def _about_columns(self, certificate: Certificate) -> Iterator[Finding]:
+        columns = self._in_time(lambda: columns_of(self.given.X))
+        if columns is None:
+            yield verdicts.no_time("scales", "to compare the scales of the columns and the lengths of the rows")
+            return
+        yield from column_scales(columns, self.names, self.intercept, not isinstance(certificate, Inseparable))
+        yield from self._in_time(lambda: [*long_rows(self.given, certificate)]) or []
+        if isinstance(certificate, Separable):
+            yield from self._scaling(certificate, columns)
 
     def _scaling(self, certificate: Separable, columns: Columns) -> Iterator[Finding]:
         """The bound on updates before and after scaling each column, if scaling could matter."""
@@ -232,7 +262,8 @@ class _Examination:
         target = "to mean 0 and standard deviation 1" if centered else "to at most 1"
         evidence: dict[str, Any] = {"before": before, "centered": centered, "after": None}
         small = self.given.X.size <= MAX_VALUES
-        after = self.certify(standardized(self.given.X, columns, centered), self.given.y, "scaling") if small else None
+        scaled = self._in_time(lambda: standardized(self.given.X, columns, centered)) if small else None
+        after = None if scaled is None else self.certify(scaled, self.given.y, "scaling")
         if not isinstance(after, Separable):
             why = "there was no time for the proof" if small else f"X has more than {count(MAX_VALUES)} values"
             yield Finding("scaling", f"The effect of scaling each column {target} was not determined: {why}.", evidence)
@@ -287,12 +318,12 @@ class _Examination:
 
     def _degrees(self, selection: _Selection) -> Iterator[Finding]:
         X, d = selection.given.X, selection.given.X.shape[1]
-        columns = columns_of(X)
         for k in DEGREES:
             if not affordable(X, k):
                 yield _not_tried(X, k, count_monomials(d, k))
                 return
-            expanded = expand(X, columns, k, self.intercept) if self.time_left("degree") > MIN_STEP_S else None
+            in_time = self.time_left("degree") > MIN_STEP_S
+            expanded = self._in_time(partial(expand, X, columns_of(X), k, self.intercept)) if in_time else None
             certificate = None if expanded is None else self.certify(expanded.X, selection.given.y, "degree")
             exact = expanded is not None and (
                 expanded.exact or (isinstance(certificate, Separable) and holds_unrounded(expanded.X, certificate.geometric, k))

@@ -32,6 +32,7 @@ import numpy as np
 
 from ...array_types import Array, BoolArray, FloatArray, IntArray, Matrix
 from ...certificates.statements import Certificate, Inseparable, Plane, Separable
+from ...certificates.time_limit import check_time, run_until
 from ..certify import LabeledRows
 
 VALUES_PER_BLOCK = 1 << 18
@@ -82,9 +83,11 @@ def row_hashes(X: Matrix) -> Array:
     if isinstance(X, np.ndarray):
         step = max(1, VALUES_PER_BLOCK // max(1, d))
         for start in range(0, n, step):
+            check_time()
             out[start : start + step] = (_value_hashes(X[start : start + step]) * weights).sum(axis=1, dtype=np.uint64)
         return out
     for start, stop in _row_ranges(X.indptr):
+        check_time()
         here = slice(X.indptr[start], X.indptr[stop])
         sums = np.zeros(X.indptr[stop] - X.indptr[start] + 1, np.uint64)
         np.cumsum(_value_hashes(X.data[here]) * weights[X.indices[here]], out=sums[1:])  # modulo 2^64: differences are exact
@@ -137,6 +140,7 @@ def _all_equal(X: Matrix, order: IntArray, starts: IntArray) -> bool:
     firsts = np.repeat(order[starts], np.diff(np.append(starts, len(order)))) if len(order) else order
     step = max(1, VALUES_PER_BLOCK // max(1, X.shape[1])) if isinstance(X, np.ndarray) else VALUES_PER_BLOCK // 8
     for start in range(0, len(order), step):
+        check_time()
         one, other = X[order[start : start + step]], X[firsts[start : start + step]]
         if (one != other).any() if isinstance(X, np.ndarray) else (one != other).nnz:
             return False
@@ -148,6 +152,7 @@ def _exact_keys(X: Matrix, rows: IntArray) -> IntArray:
     seen: dict[bytes, int] = {}
     keys = np.empty(len(rows), np.intp)
     for place, i in enumerate(rows):
+        check_time()
         row = X[[i]] if isinstance(X, np.ndarray) else X[[i]].toarray()
         keys[place] = seen.setdefault((row + 0.0).tobytes(), len(seen))
     return keys
@@ -177,11 +182,15 @@ class Deduplicated:
 
 
 class Deduplication:
-    """Chooses one label per point; `certify` returns the certificate of given rows, or None if there is no time."""
+    """Chooses one label per point; `certify` returns the certificate of given rows, or None if there is no time.
 
-    def __init__(self, given: LabeledRows, duplicates: Duplicates, certify: Certifier) -> None:
-        self.given, self.certify = given, certify
-        self.ties = [tie for group in duplicates.groups if len(tie := _most_frequent(group, given.codes)) > 1]
+    Raises `OutOfTimeError` if the deadline, of `time.monotonic`, passes outside of `certify`.
+    """
+
+    def __init__(self, given: LabeledRows, duplicates: Duplicates, certify: Certifier, deadline: float = math.inf) -> None:
+        self.given, self.certify, self.deadline = given, certify, deadline
+        with run_until(deadline):
+            self.ties = [tie for group in duplicates.groups if len(tie := _most_frequent(group, given.codes)) > 1]
         tied = [i for tie in self.ties for rows in tie.values() for i in rows]
         self.untied = np.setdiff1d(np.arange(len(given.codes)), [*duplicates.outvoted, *tied])
         self.unique = np.setdiff1d(self.untied, [i for group in duplicates.groups for i in group])
@@ -247,7 +256,8 @@ class Deduplication:
         planes = certificate.geometric.planes
         scores: list[list[Any]]
         if points.size * len(planes) <= MAX_EXACT_VALUES:
-            scores = [[_score(plane, points[[i]]) for plane in planes] for i in range(len(self.ties))]
+            with run_until(self.deadline):
+                scores = [[_score(plane, points[[i]]) for plane in planes] for i in range(len(self.ties))]
         else:
             with np.errstate(all="ignore"):
                 scores = np.nan_to_num(points @ np.array(certificate.coef).T + certificate.intercept).tolist()
@@ -256,6 +266,7 @@ class Deduplication:
 
 
 def _most_frequent(group: list[int], codes: IntArray) -> Tie:
+    check_time()
     rows: Tie = {}
     for i in group:
         rows.setdefault(int(codes[i]), []).append(i)
@@ -265,6 +276,7 @@ def _most_frequent(group: list[int], codes: IntArray) -> Tie:
 
 def _score(plane: Plane, row: Matrix) -> Fraction:
     """w.x + b of one row, exactly."""
+    check_time()
     columns, values = (np.arange(row.shape[1]), row[0]) if isinstance(row, np.ndarray) else (row.indices, row.data)
     pairs = zip(columns.tolist(), values.tolist(), strict=True)
     return sum((plane.weights[c] * Fraction(v) for c, v in pairs if v and c in plane.weights), plane.intercept)

@@ -22,7 +22,7 @@ from .duplicates import Duplicates
 
 FindingKind = Literal[
     "verdict", "duplicates", "without_duplicates", "scales", "constant", "offset", "long_rows", "scaling", "imbalance",
-    "errors", "degree", "advice",
+    "errors", "degree", "no_time", "advice",
 ]  # fmt: skip
 
 REPORT_WIDTH = 100  # characters
@@ -57,7 +57,7 @@ class Finding:
     ----------
     kind : str
         The kind of the finding, one of "verdict", "duplicates", "without_duplicates", "scales", "constant", "offset",
-        "long_rows", "scaling", "imbalance", "errors", "degree" and "advice".
+        "long_rows", "scaling", "imbalance", "errors", "degree", "no_time" and "advice".
     sentence : str
         The finding as text. It counts rows from 1, and columns without names from 0.
     evidence : dict

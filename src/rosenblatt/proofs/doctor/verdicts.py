@@ -13,7 +13,7 @@ from ...data.polynomials import count_monomials
 from ...reporting.text import count, join_and, plural, short
 from ..minimum_errors.minimum_errors import MinimumErrors
 from .duplicates import Deduplicated
-from .findings import Finding, update_count
+from .findings import Finding, FindingKind, update_count
 from .polynomial_rows import PolynomialRows
 
 LONG_RUN_UPDATES = 10_000  # a run of this length may look as if it did not end
@@ -104,6 +104,11 @@ def without_duplicates(deduplicated: Deduplicated, classes: list[Any]) -> Findin
     else:
         sentence = f"{start} may be separable or not: there was no time to decide."
     return Finding("without_duplicates", sentence, evidence)
+
+
+def no_time(kind: FindingKind, task: str) -> Finding:
+    """That there was no time to look for findings of a kind."""
+    return Finding("no_time", f"There was no time {task}.", {"kind": kind})
 
 
 def degree(

@@ -36,6 +36,7 @@ from collections import defaultdict
 from dataclasses import replace
 from enum import Enum
 from functools import cached_property
+from itertools import takewhile
 
 import numpy as np
 import scipy.sparse as sp
@@ -63,6 +64,7 @@ EXPENSIVE_SIZE, EXPENSIVE_TIME_S = 400, 30.0  # larger problems may take this lo
 MAX_SIZE = 2000  # rows and columns; a larger clash would be expensive and prove one error only
 RELATIVE_MARGIN_TOL = 0.5  # half of the widest margin is enough
 MAX_FORCED_STEPS = 100_000  # limit of steps of the solver in `plane_for`
+EVALUATION_TIME_SHARE = 0.1  # share of the time of `plane_for` for what follows when the solver has reached its deadline
 WEIGHT_UNIT = 1 << 40  # weights of clashes are rounded down to multiples of 1 over this
 MAX_CLASHES = 4000  # clashes in a program; if there are more, those of weight zero are dropped
 CLASHES_PER_ROUND = 24
@@ -169,8 +171,8 @@ class ClashFinder:
                     zeros.append((i,))
                 else:
                     groups[key][int(self.signs[i] > 0)].append(i)
-        pairs = [(min(p), max(p)) for group in groups.values() for p in zip(*group, strict=False)]
-        return zeros + sorted(pair for pair in pairs if self._same(*pair))
+        pairs = ((min(p), max(p)) for group in groups.values() for p in zip(*group, strict=False))
+        return zeros + sorted(pair for pair in takewhile(lambda _: not self.out_of_time(), pairs) if self._same(*pair))
 
     def _same(self, i: int, j: int) -> bool:
         one, other = (entries(self.problem.matrix(k, k + 1), 0) for k in (i, j))
@@ -188,23 +190,27 @@ def plane_for(problem: Problem, left: BoolArray, deadline: float) -> FloatPlane 
     some = np.flatnonzero(left)
     if len(np.unique(np.asarray(problem.signs)[some])) < 2:
         return None
-    part, start = replace(problem, visited=some), None
-    with np.errstate(all="ignore"):
-        if many_and_sparse(part):
-            plane, start = hard_margin_by_coordinates(part, RELATIVE_MARGIN_TOL, deadline)
-            if plane is not None:
-                return plane_with_errors(problem, plane.coef, plane.bias)
-        rows = SignedRows(part)
-        budget = WorkBudget(deadline=deadline)
-        callback = current_callback()
-        end = approach(rows, tol=RELATIVE_MARGIN_TOL, max_steps=MAX_FORCED_STEPS, start=start, budget=budget, progress=callback)
-        if end.decision is not None and not end.decision.apart:
-            return None
-        try:
-            found = end.run.result(end.reason if end.decision is None else end.run.adopt(end.decision))
-        except ValueError:  # the plane cannot be represented in floats
-            return None
-    return plane_with_errors(problem, found.coef, found.bias)
+    try:
+        with np.errstate(all="ignore"), run_until(deadline):
+            solver_deadline = deadline - EVALUATION_TIME_SHARE * max(0.0, deadline - time.monotonic())
+            found = _plane_of(replace(problem, visited=some), solver_deadline)
+    except (ValueError, OutOfTimeError):  # ValueError: the plane cannot be represented in floats
+        return None
+    return None if found is None else plane_with_errors(problem, *found)
+
+
+def _plane_of(part: Problem, deadline: float) -> tuple[FloatArray, float] | None:
+    start = None
+    if many_and_sparse(part):
+        plane, start = hard_margin_by_coordinates(part, RELATIVE_MARGIN_TOL, deadline)
+        if plane is not None:
+            return plane.coef, plane.bias
+    rows, budget, callback = SignedRows(part), WorkBudget(deadline=deadline), current_callback()
+    end = approach(rows, tol=RELATIVE_MARGIN_TOL, max_steps=MAX_FORCED_STEPS, start=start, budget=budget, progress=callback)
+    if end.decision is not None and not end.decision.apart:
+        return None
+    found = end.run.result(end.reason if end.decision is None else end.run.adopt(end.decision))
+    return found.coef, found.bias
 
 
 def describe_forced_errors(equal_pairs: list[Clash]) -> str:
