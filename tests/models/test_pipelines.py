@@ -115,9 +115,9 @@ def unsavable():
         "rare": (make_pipeline(OneHotEncoder(min_frequency=2), last), words, LABELS, "infrequent categories cannot be stored"),
         "analyzer": (make_pipeline(CountVectorizer(analyzer=str.split), last), TEXTS, LABELS, "analyzer is a function"),
         "pattern": (make_pipeline(CountVectorizer(token_pattern=r"(\w+)+x?"), last), TEXTS, LABELS, "token_pattern is not"),
-        "selector": (make_pipeline(columns, last), pd.DataFrame(X), y, "which a model file cannot hold"),
+        "selector": (make_pipeline(columns, last), pd.DataFrame(X), y, "by a function: pass their names or positions"),
         "request": (make_pipeline(routed, last), X, y, "has the attribute _metadata_request"),
-        "memory": (Pipeline([("a", last)], memory="somewhere"), X, y, "has memory"),
+        "memory": (Pipeline([("a", last)], memory="somewhere"), X, y, "this Pipeline: it has memory"),
     }  # fmt: skip
 
 
@@ -130,7 +130,7 @@ def test_other_steps_are_refused_by_name(name, tmp_path):
     pipeline.fit(X, y)
     with pytest.raises(TypeError, match=words) as caught:
         rb.save(pipeline, tmp_path / "a")
-    assert str(caught.value).startswith("rb.save cannot hold the step ")
+    assert str(caught.value).startswith("rb.save cannot hold th")
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "a").exists()
 

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import Perceptron as ForeignPerceptron
+from sklearn.model_selection import GridSearchCV
 from trained_models import assert_same, rows, there_and_back, trained
 
 import rosenblatt as rb
@@ -221,6 +222,7 @@ def test_other_objects_cannot_be_saved(path):
     X, y = rows(2)
     for thing, error, words in (
         (ForeignPerceptron().fit(X, y), TypeError, "expects a Rosenblatt estimator, a Pipeline or a Model, got Perceptron"),
+        (GridSearchCV(rb.Perceptron(), {}, cv=2).fit(X, y), TypeError, "got GridSearchCV; save its best_estimator_"),
         (object(), TypeError, "got object"),
         (rb.Perceptron(), ValueError, "this Perceptron is not fitted yet"),
     ):

@@ -149,7 +149,7 @@ class _Writer:
     def _composite(self, step: Any, path: str, place: int, final: bool, fitted: bool) -> Meta:
         name = type(step).__name__
         if getattr(step, "memory", None) is not None:
-            raise _refusal(path, name, "has memory, which a model file cannot hold")
+            raise _refusal(path, name, "has memory, which a model file cannot hold: save it after set_params(memory=None)")
         if callable(getattr(step, "verbose_feature_names_out", None)):
             raise _refusal(path, name, "has a function verbose_feature_names_out, which a model file cannot hold")
         listed = {"Pipeline": "steps", "FeatureUnion": "transformer_list", "ColumnTransformer": "transformers"}[name]
@@ -161,6 +161,9 @@ class _Writer:
         node: Meta = {"class": name, "parameters": self._parameters(step, given, path, place)}
         each = list(getattr(step, listed))
         if name == "ColumnTransformer":
+            for key, _, columns in each:
+                if callable(columns):
+                    raise _refusal(path, name, f"chooses the columns of {key!r} by a function: pass their names or positions")
             node["steps"] = [
                 [
                     key,
@@ -204,4 +207,5 @@ def join_names(path: str, key: object) -> str:
 
 
 def _refusal(path: str, name: str, reason: str) -> TypeError:
-    return TypeError(f"rb.save cannot hold the step {path!r}: its class {name} {reason}")
+    what = f"the step {path!r}: its class {name}" if path else f"this {name}: it"
+    return TypeError(f"rb.save cannot hold {what} {reason}")
