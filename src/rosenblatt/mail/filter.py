@@ -221,7 +221,9 @@ class Filter(FilterView):
         self._finish_uninterrupted()
         return results
 
-    def relearn_many(self, raws: Iterable[bytes], spam: bool | None = None) -> list[Relearned]:
+    def relearn_many(
+        self, raws: Iterable[bytes], spam: bool | None = None, check: Callable[[int], object] | None = None
+    ) -> list[Relearned]:
         """Change the labels of mails in one transaction, with one replay.
 
         Parameters
@@ -230,13 +232,16 @@ class Filter(FilterView):
             The mails.
         spam : bool or None, default=None
             The label; None gives each mail the other one.
+        check : callable or None, default=None
+            Called as `check(moved)` after all mails were read and before any is changed, with the number of mails whose label
+            would change. If it raises an exception, nothing is changed.
 
         Returns
         -------
         list of Relearned
             One outcome for each mail; `folded` is True for mails whose texts were dropped, which keep their labels.
         """
-        results = relearn_packed(self.store, [(digest(raw), parse(raw).pack()) for raw in raws], spam)
+        results = relearn_packed(self.store, [(digest(raw), parse(raw).pack()) for raw in raws], spam, check)
         self._finish_uninterrupted()
         return results
 

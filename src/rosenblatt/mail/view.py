@@ -40,6 +40,11 @@ class FilterView:
         return self.store.created
 
     @property
+    def taught(self) -> bool:
+        """Whether the filter has learned any mail; without one, verdicts mean nothing."""
+        return self.store.state.count > 0
+
+    @property
     def calibration(self) -> Calibration:
         """The thresholds of the verdicts, and the probability of spam as a function of the score."""
         with self.store.lock:

@@ -56,7 +56,9 @@ def test_many_mails_change_sides_by_force_only(trained, tmp_path):
     for more in ([], ["--in-order"], ["--json"], ["--ham-loss", "0.2", "--ham-weight", "2"]):
         found = rosenblatt("mail", "learn", "--ham", known, *more)
         assert (found.code, found.out) == (2, "")
-        assert "60 mails would change from spam to ham or from ham to spam; nothing was learned (--force" in found.err
+        assert (
+            "60 mails would change from spam to ham or from ham to spam; nothing was learned or changed (--force" in found.err
+        )
         assert sides() == [60, 120]
     assert rosenblatt("mail", "show", "--json").json["settings"]["ham_loss"] == 0.001
     few = [known / f"{number:04}.eml" for number in range(learning.MAX_MOVES)]
@@ -71,7 +73,7 @@ def test_one_folder_is_not_both(home, tmp_path):
     found = rosenblatt("mail", "learn", "--spam", mails, "--ham", mails)
     assert found.code == 2
     assert "20 mails are given as both spam and ham; nothing was learned" in found.err
-    assert sides() == [0, 0]
+    assert not home.exists()
     assert rosenblatt("mail", "learn", "--spam", mails, "--ham", mails, "--force").code == 0
     assert sides() == [0, 20]
 
@@ -89,14 +91,51 @@ def test_a_name_that_announces_the_other_kind(home, tmp_path, side, name, announ
     assert rosenblatt("mail", "learn", side, path, "--force").code == 0
 
 
+def test_a_first_command_that_is_refused_removes_nothing_but_its_own(home, tmp_path):
+    """The folders above the home stay if they were there, or have something else; a filter that existed stays, too."""
+    mails = folder(tmp_path / "mails", True, range(20))
+    deep = tmp_path / "a" / "b" / "home"
+    (tmp_path / "a").mkdir()
+    refused = ["mail", "learn", "--spam", mails, "--ham", mails, "--home", deep]
+    assert rosenblatt(*refused).code == 2
+    assert list((tmp_path / "a").iterdir()) == []
+    deep.mkdir(parents=True)
+    (deep / "notes").write_bytes(b"mine")
+    assert rosenblatt(*refused).code == 2
+    assert [path.name for path in deep.iterdir()] == ["notes"]
+    assert rosenblatt("mail", "learn", "--ham-loss", "0.2", "--home", deep).code == 0
+    assert rosenblatt(*refused).code == 2
+    assert rosenblatt("mail", "show", "--json", "--home", deep).json["settings"]["ham_loss"] == 0.2
+
+
+def test_a_folder_is_relearned_by_force_only(trained, tmp_path):
+    for more in ([], ["--as", "ham"], ["--json"]):
+        found = rosenblatt("mail", "relearn", tmp_path / "spam", *more)
+        assert (found.code, found.out) == (2, "")
+        assert "60 mails would change from spam to ham or from ham to spam; nothing was learned or changed" in found.err
+        assert sides() == [60, 120]
+    assert rosenblatt("mail", "relearn", tmp_path / "spam", "--as", "spam").code == 0  # nothing would change
+    few = [tmp_path / "spam" / f"{number:04}.eml" for number in range(learning.MAX_MOVES)]
+    assert rosenblatt("mail", "relearn", *few, few[0]).code == 0  # a copy counts once
+    assert sides() == [50, 130]
+    assert rosenblatt("mail", "relearn", "--as", "ham", tmp_path / "spam", "--force").code == 0
+    assert sides() == [0, 180]
+
+
+def test_relearning_a_folder_as_ham_skips_its_junk(trained, thunderbird):
+    found = rosenblatt("mail", "relearn", "--as", "ham", thunderbird)
+    assert f"skipped {thunderbird}/Junk: its name announces spam" in found.err
+    assert sides() == [60, 155]
+
+
 def test_at_a_terminal_it_asks(trained, tmp_path, monkeypatch):
     (tmp_path / "spam").rename(tmp_path / "archived")
     answers, questions = iter([False, True]), []
     monkeypatch.setattr(learning, "at_terminal", lambda: True)
     monkeypatch.setattr(learning.click, "confirm", lambda question, err: questions.append(question) or next(answers))
     found = rosenblatt("mail", "learn", "--ham", tmp_path / "archived")
-    assert (found.code, found.err) == (2, "rosenblatt: nothing was learned\n")
-    assert questions == ["60 mails would change from spam to ham or from ham to spam. Learn it?"]
+    assert (found.code, found.err) == (2, "rosenblatt: nothing was learned or changed\n")
+    assert questions == ["60 mails would change from spam to ham or from ham to spam. Go on?"]
     assert sides() == [60, 120]
     assert rosenblatt("mail", "learn", "--ham", tmp_path / "archived").code == 0
     assert sides() == [0, 180]
@@ -125,7 +164,7 @@ def test_what_is_not_mail_is_not_learned(home, tmp_path):
     assert (found.code, found.out) == (2, "")
     assert f"{etc}: 1 mail among {len(files)} other files; nothing was learned" in found.err
     mixed = rosenblatt("mail", "learn", "--ham", etc, "--spam", new(tmp_path, True))
-    assert (mixed.code, sides()) == (2, [0, 0])
+    assert (mixed.code, home.exists()) == (2, False)
     assert rosenblatt("mail", "learn", "--ham", etc, "--force").code == 0
     assert sides() == [0, 1]
 

@@ -32,6 +32,7 @@ class Plain:
     """A filter with weights of a few words; lessons are recorded without effect."""
 
     calibration = CALIBRATION
+    taught = True
 
     def __init__(self) -> None:
         self.labels: dict[bytes, bool] = {}

@@ -79,7 +79,7 @@ def test_learning_moving_and_forgetting(server: Any) -> None:
 
 
 def test_health_and_metrics(server: Any) -> None:
-    assert call(server[1], "GET", "/healthz")[:2] == (200, {"status": "ok", "learning": True})
+    assert call(server[1], "GET", "/healthz")[:2] == (200, {"status": "ok", "verdicts": True, "learning": True})
     call(server[1], "POST", "/v1/classify", SPAM)
     answer_to(server[1], request("CHECK", SPAM))
     status, text, headers = call(server[1], "GET", "/metrics")
@@ -298,12 +298,12 @@ def test_errors_are_logged_once_a_minute_and_in_health() -> None:
             assert call(addresses, "POST", "/v1/learn?as=spam", SPAM)[:2] == (503, {"error": "the disk is full"})
             assert b"EX_TEMPFAIL: the disk is full" in answer_to(addresses, request("CHECK", SPAM))
         assert warnings == ["the disk is full"]
-        reported = {"status": "ok", "learning": False, "reason": "the disk is full"}
+        reported = {"status": "ok", "verdicts": True, "learning": False, "reason": "the disk is full"}
         assert call(addresses, "GET", "/healthz")[:2] == (200, reported)
         assert b"rosenblatt_mail_learning 0\n" in call(addresses, "GET", "/metrics")[1]
         spam_filter.broken = None
         assert call(addresses, "POST", "/v1/learn?as=spam", SPAM)[0] == 200
-        assert call(addresses, "GET", "/healthz")[1] == {"status": "ok", "learning": True}
+        assert call(addresses, "GET", "/healthz")[1] == {"status": "ok", "verdicts": True, "learning": True}
         for wrong in ("/v1/nothing", "/v1/learn?as=eggs"):
             call(addresses, "POST", wrong, SPAM)
     assert warnings == ["the disk is full", "learning is possible again"]

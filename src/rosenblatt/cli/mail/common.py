@@ -54,12 +54,13 @@ def opened(home: str, create: bool = False, **settings: Any) -> Filter:
 def opened_taught(home: str) -> Filter:
     """Open a filter that has learned something; only such a filter can give a verdict."""
     from ...mail.filter import FilterError
+    from ...mail.store.log import UNTAUGHT
 
     spam_filter = opened(home)
-    if spam_filter.store.state.count:
+    if spam_filter.taught:
         return spam_filter
     spam_filter.close()
-    raise FilterError(Path(home), "has learned nothing; teach it: rosenblatt mail learn --spam JUNK --ham INBOX")
+    raise FilterError(home, UNTAUGHT)
 
 
 # --- mails from paths ---------------------------------------------------------------------------------------------------------

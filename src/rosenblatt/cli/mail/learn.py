@@ -48,7 +48,8 @@ def command(
 
     What looks like a mistake is reported, and nothing is learned without --force (at a terminal the command asks): more than 10
     mails that would change their label, or that are given as both spam and ham; a mailbox whose name announces the other kind,
-    such as --ham Junk; a folder with hardly any mail. In a folder, mailboxes with such names are skipped.
+    such as --ham Junk; a folder with hardly any mail. In a folder, mailboxes with such names are skipped. A first command that
+    learns nothing creates no filter.
 
     --ham-weight and --ham-loss are stored. Changing --ham-weight relearns all mail. Changing --ham-loss moves the threshold; a
     mail that is more likely ham than spam is never called spam. Exit code 1: some mail kept its old label, because its text was
@@ -87,9 +88,9 @@ def confirm(doubt: str, force: bool) -> None:
     if force:
         return
     if not at_terminal():
-        raise Failure(f"{doubt}; nothing was learned (--force learns it)")
-    if not click.confirm(f"{doubt}. Learn it?", err=True):
-        raise Failure("nothing was learned")
+        raise Failure(f"{doubt}; nothing was learned or changed (--force does it)")
+    if not click.confirm(f"{doubt}. Go on?", err=True):
+        raise Failure("nothing was learned or changed")
 
 
 def _confirm_names(spam: tuple[str, ...], ham: tuple[str, ...], force: bool) -> None:
@@ -105,15 +106,23 @@ def _checker(readings: list[Reading], stop_bar: Callable[[], None], force: bool)
 
     def check(moved: int, both: int) -> None:
         stop_bar()
-        for folder in (folder for reading in readings for folder in reading.sparse):
-            others = plural(folder.others, "other file")
-            confirm(f"{folder.path}: {plural(folder.mails, 'mail')} among {others}", force)
+        _confirm_folders(readings, force)
         if both > MAX_MOVES:
             confirm(f"{plural(both, 'mail is', 'mails are')} given as both spam and ham", force)
-        if moved > MAX_MOVES:
-            confirm(f"{plural(moved, 'mail')} would change from spam to ham or from ham to spam", force)
+        _confirm_moves(moved, force)
 
     return check
+
+
+def _confirm_folders(readings: list[Reading], force: bool) -> None:
+    for folder in (folder for reading in readings for folder in reading.sparse):
+        others = plural(folder.others, "other file")
+        confirm(f"{folder.path}: {plural(folder.mails, 'mail')} among {others}", force)
+
+
+def _confirm_moves(moved: int, force: bool) -> None:
+    if moved > MAX_MOVES:
+        confirm(f"{plural(moved, 'mail')} would change from spam to ham or from ham to spam", force)
 
 
 def learn(
@@ -126,6 +135,7 @@ def learn(
     as_json: bool,
 ) -> int:
     """Learn mail; returns the number of mails that kept their old label. No filter is created if there is no mail."""
+    from ...mail.store.changes import remove_if_new
     from ...mail.store.connection import LOG_NAME
 
     _confirm_names(spam, ham, force)
@@ -144,7 +154,11 @@ def learn(
             exists = (Path(home) / LOG_NAME).exists()  # its settings change only if the mails are learned
             check = _checker(readings, lambda: None if watch is None else watch.close(), force)
             with opened(home, create=True, **({} if exists else settings)) as spam_filter:
-                done = spam_filter.learn(chain(first, mails), mix=mix, check=check)
+                try:
+                    done = spam_filter.learn(chain(first, mails), mix=mix, check=check)
+                except BaseException:
+                    remove_if_new(spam_filter.store)
+                    raise
                 if exists and settings:
                     spam_filter.change(**settings)
                 stats = spam_filter.stats()
@@ -184,11 +198,17 @@ def unlearn(spam_filter: Filter, paths: tuple[str, ...], as_json: bool) -> int:
     return _end(reading, results, "taken_back", "unlearned", sum(not result["taken_back"] for result in results), as_json)
 
 
-def relearn(spam_filter: Filter, paths: tuple[str, ...], side: str | None, as_json: bool) -> int:
+def relearn(spam_filter: Filter, paths: tuple[str, ...], side: str | None, force: bool, as_json: bool) -> int:
     """Change the labels of mail; returns the number of mails whose label could not be changed."""
-    reading, sources, results = Reading(paths), list[str](), []
     spam, missed = None if side is None else side == "spam", 0
-    for source, change in zip(sources, spam_filter.relearn_many(_raws(reading, sources), spam), strict=True):
+    reading, sources, results = Reading(paths, spam=spam), list[str](), []
+
+    def check(moved: int) -> None:
+        if spam is not None:  # else only mail that the filter holds is changed
+            _confirm_folders([reading], force)
+        _confirm_moves(moved, force)
+
+    for source, change in zip(sources, spam_filter.relearn_many(_raws(reading, sources), spam, check), strict=True):
         was, now = LABELS[change.was], LABELS[change.now]
         moved = now is not None and now != was
         missed += now is None or change.folded

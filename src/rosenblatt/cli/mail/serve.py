@@ -108,7 +108,7 @@ def run(home: str, given: dict[str, Any]) -> None:
     # The filter is created last: an invalid option or a taken port leaves no empty one behind.
     with server.bound(), opened(home, create=True) as spam_filter:
         if spam_filter.created:
-            _note(f"created a new filter in {spam_filter.stats()['home']}; until it has learned, every mail is unsure")
+            _note(f"created a new filter in {spam_filter.stats()['home']}; until it has learned, it gives no verdicts")
         serve(spam_filter, server, _print_addresses)
     _note("stopped; all acknowledged lessons are on disk")
 

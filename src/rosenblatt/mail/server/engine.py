@@ -18,7 +18,8 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from ..identity import digest
 from ..store.changes import Learned, Unlearned
-from ..store.connection import FoldedError
+from ..store.connection import FilterError, FoldedError
+from ..store.log import UNTAUGHT
 from ..verdict import Label, Reason, Verdict
 from .monitoring import Journal
 
@@ -79,6 +80,8 @@ def points(score: float, label: Label, boundaries: Boundaries) -> Points:
 class Filters(Protocol):
     """The methods of `Filter` that a server uses, from several threads at once."""
 
+    @property
+    def taught(self) -> bool: ...
     @property
     def calibration(self) -> Boundaries: ...
     def classify(self, raw: bytes) -> Verdict: ...
@@ -173,6 +176,8 @@ class Engine:
         self._learner.join(seconds)
 
     def _judge(self, raw: bytes, n: int) -> Judgment:
+        if not self.filter.taught:
+            raise FilterError("", UNTAUGHT)
         verdict = self.filter.classify(raw)
         reasons = self.filter.explain(raw, n, by="words") if n else []
         return Judgment(verdict, points(verdict.score, verdict.label, self.filter.calibration), reasons)

@@ -135,9 +135,10 @@ class Api:
         return JSONResponse({"as": kind, "changed": changed})
 
     async def _healthz(self, request: Request) -> Response:
-        """The server gives verdicts in any case; `learning` is whether it can also store lessons."""
+        """`verdicts` is whether the filter has learned anything, `learning` whether the server can store lessons."""
         health: dict[str, Any] = {
             "status": "stopping" if self.stopping else "ok",
+            "verdicts": self._engine.filter.taught,
             "learning": self._engine.learning_error is None,
         }
         if self._engine.learning_error is not None:

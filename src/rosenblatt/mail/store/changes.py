@@ -209,6 +209,15 @@ def learn_mails(
     return Learned(**{name: counts[name] for name in Learned._fields if name != "unmixed"}, unmixed=unmixed)
 
 
+def remove_if_new(store: Store) -> None:
+    """Remove a filter that this process created and that learned nothing, with the folders that were created for it."""
+    with store.writing:
+        if store.created and store.log.remove_if_empty():
+            with contextlib.suppress(OSError):  # a folder has something else by now
+                for folder in store.made:
+                    folder.rmdir()
+
+
 def _count_moves(store: Store, spool: Spool) -> int:
     """The number of mails in the spool that the log has with the other label and with their texts."""
     with store.writing, store.log.reporting_errors("cannot be read"):
@@ -324,9 +333,16 @@ def unlearn_digests(store: Store, names: list[bytes]) -> list[Unlearned]:
     return [results[name] for name in names]
 
 
-def relearn_packed(store: Store, mails: list[tuple[bytes, bytes]], spam: bool | None) -> list[Relearned]:
+def relearn_packed(
+    store: Store, mails: list[tuple[bytes, bytes]], spam: bool | None, check: Callable[[int], object] | None = None
+) -> list[Relearned]:
     """Give messages, by digest and packed text, one label, or each the other one (None), in one transaction."""
     results, log, labels = [], store.log, dict[bytes, bool | None]()
+    if check is not None:  # before the transaction, since it may wait for an answer
+        with store.writing, log.reading():
+            found = (log.find(name) for name in {name for name, _ in mails})
+            moves = sum(known is not None and known.spam != spam and not known.folded for known in found)
+        check(moves)
     with store.writing, log.writing():
         for name, packed in mails:
             known = log.find(name)

@@ -12,7 +12,7 @@ import os
 import sqlite3
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -148,8 +148,7 @@ class Connection:
     def writing(self) -> Iterator[None]:
         """One transaction: afterwards all of it is on disk, or nothing."""
         self.check_writable()
-        self.check_in_place()
-        yield from self._transaction("BEGIN IMMEDIATE", "cannot be written")
+        yield from self._transaction("BEGIN IMMEDIATE", "cannot be written", self.check_in_place)
 
     def check_writable(self) -> None:
         if self.read_only:
@@ -183,10 +182,12 @@ class Connection:
                 self._unlocked = was  # the next read tries again
                 raise
 
-    def _transaction(self, begin: str, failure: str) -> Iterator[None]:
+    def _transaction(self, begin: str, failure: str, check: Callable[[], object] | None = None) -> Iterator[None]:
         with self.reporting_errors(failure):
             self.db.execute(begin)
             try:
+                if check is not None:
+                    check()  # within the transaction: `remove_if_empty` removes the log within one
                 yield
                 self.db.execute("COMMIT")
             except BaseException:

@@ -27,6 +27,7 @@ from .filter_state import Settings
 APPLICATION = 0x526F736D  # "Rosm"
 VERSION = 2
 NO_FILTER = "no filter yet; create one: rosenblatt mail learn --spam JUNK --ham INBOX"
+UNTAUGHT = "the filter has learned nothing; teach it: rosenblatt mail learn --spam JUNK --ham INBOX"
 
 _SCHEMA = """
 CREATE TABLE messages (
@@ -119,6 +120,16 @@ class Log(Connection):
                 self.created = True
                 self.db.execute(f"PRAGMA application_id={APPLICATION}")
                 self.db.execute(f"PRAGMA user_version={VERSION}")
+
+    def remove_if_empty(self) -> bool:
+        """Remove a log without messages; returns whether it was removed. Processes that have it open can no longer write."""
+        with self.writing():
+            if self.last() or self.generation():
+                return False
+            for suffix in ("", "-wal", "-shm"):
+                self.path.with_name(f"{LOG_NAME}{suffix}").unlink(missing_ok=True)
+        self.close()
+        return True
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:

@@ -79,6 +79,7 @@ class Store:
     def __init__(self, home: str | os.PathLike[str], create: bool, settings: dict[str, float]) -> None:
         self.home = Path(home).absolute()  # the working directory may change
         initial = Settings(features=FEATURES_VERSION).changed(settings)
+        self.made: list[Path] = []  # folders that were created, the home first
         if create:
             self._make_home()
         self.log = Log(self.home, create, initial)
@@ -113,10 +114,9 @@ class Store:
 
     def _make_home(self) -> None:
         try:
-            home = self.home.absolute()
-            new = [folder for folder in (home, *home.parents) if not folder.exists()]
-            home.mkdir(mode=0o700, parents=True, exist_ok=True)
-            for folder in new:
+            self.made = [folder for folder in (self.home, *self.home.parents) if not folder.exists()]
+            self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for folder in self.made:
                 sync_folder(folder.parent)  # else the directory may be lost after a power cut
         except OSError as error:
             raise FilterError(self.home, f"cannot be created: {(error.strerror or str(error)).lower()}") from error
