@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rosenblatt.mail.evaluation import LABELS, run
-from rosenblatt.mail.verdict import HAM_PROBABILITY, Calibration, calibrate
+from rosenblatt.mail.verdict import HAM_PROBABILITY, Calibration, calibrate, recent_hams
 
 SCORES = st.lists(st.tuples(st.floats(allow_nan=True, allow_infinity=True, width=64), st.booleans()), max_size=40)
 
@@ -40,7 +40,8 @@ def test_no_more_ham_is_lost_than_allowed(seed: int, ham_loss: float) -> None:
     scores, spam = drawn(60 + seed % 2000, seed)
     scores = scores.round(1)  # with ties
     found, ham = calibrate(scores, spam, ham_loss), scores[~spam]
-    assert (ham >= found.spam_from).sum() <= ham_loss * len(ham)
+    recent = ham[len(ham) - recent_hams(len(ham), ham_loss) :]
+    assert (recent >= found.spam_from).sum() <= ham_loss * len(recent)
 
 
 def test_nor_of_ham_that_comes_later() -> None:
@@ -49,6 +50,19 @@ def test_nor_of_ham_that_comes_later() -> None:
     for n, ham_loss in ((3000, 0.001), (400, 0.01), (100, 0.05), (300, 0.001)):
         lost = [float(np.mean(new >= calibrate(*drawn(n, seed), ham_loss).spam_from)) for seed in range(100)]
         assert np.mean(lost) <= ham_loss * 1.3  # a hundred samples have some noise
+
+
+def test_nor_of_ham_whose_scores_spread_while_the_filter_learns() -> None:
+    """The older half of the scores is too low; with it 1.6 % of this ham were lost instead of 1 %."""
+    lost = kept = 0
+    for seed in range(10):
+        random, times = np.random.default_rng(seed), np.arange(3000)
+        ham = random.normal(-1.0, 0.2 + 0.1 * np.log10(1.0 + times / 10.0))
+        for start in range(200, 3000, 50):  # 99 hams are needed
+            new, scores = ham[start : start + 50], np.append(ham[:start], np.full(start // 2, -0.5))
+            found = calibrate(scores, np.arange(len(scores)) >= start, 0.01)
+            lost, kept = lost + int((new >= found.spam_from).sum()), kept + len(new)
+    assert 0.008 * kept < lost < 0.013 * kept
 
 
 def test_with_few_messages_nearly_everything_is_unsure() -> None:

@@ -4,10 +4,13 @@ The calibration uses the scores that messages had just before they were learned.
 
 Probability  P(spam | s) = 1 / (1 + exp(-(slope s + offset))), the maximum of the likelihood with Platt's targets: spam counts
              as (n+ + 1)/(n+ + 2) spam and ham as 1/(n- + 2), so that few messages give no certainty
-Spam         with ham scores s_1 >= s_2 >= ... >= s_n and j = floor(ham_loss (n + 1)), spam begins right above s_j, and not
-             below the score that has the odds `ham_weight`
-Guarantee    if old and new ham are exchangeable, a new one lies above s_j with probability j/(n + 1) <= ham_loss at most, for
-             any distribution of scores. Below 1/ham_loss - 1 messages j is 0 and nothing is guaranteed: the tail is
+Spam         with the scores s_1 >= s_2 >= ... >= s_n of the recent ham and j = floor(ham_loss (n + 1)), spam begins right
+             above s_j, and not below the score that has the odds `ham_weight`. Recent is the newer half of the ham, and at
+             least 1/ham_loss messages: while a filter learns, the scores of ham spread, and old ones would set the threshold
+             too low.
+Guarantee    if the scores of recent and new ham are exchangeable, a new one lies above s_j with probability
+             j/(n + 1) <= ham_loss at most, for any distribution. That they are is an assumption even for shuffled mail, since
+             the filter goes on learning. Below 1/ham_loss - 1 messages j is 0 and nothing is guaranteed: the tail is
              extrapolated beyond s_1 as an exponential one, which is long if there are few messages.
 Ham          where P(spam | s) <= HAM_PROBABILITY. The other mails are unsure: too likely spam for ham, and at a score that ham
              reaches too often for spam.
@@ -40,7 +43,7 @@ MAX_NAME_COLUMNS = 60  # width of a feature's name in a header
 HAM_PROBABILITY = 0.05  # the probability of spam up to which a mail is ham
 # Before the first message only the margin of the learner is known. The prior is one spam at PRIOR_SCORE, one ham at
 # -PRIOR_SCORE, and PRIOR_TAIL_COUNT scores that exceed the others by PRIOR_TAIL_MEAN on average. The tail is the highest of
-# TAIL_PART scores. These are chosen by measurement: see `docs/mail.md`.
+# TAIL_PART scores. These are chosen by measurement: see `docs/mail-figures.md`.
 PRIOR_SCORE = 1.0
 PRIOR_TAIL_COUNT, PRIOR_TAIL_MEAN, TAIL_PART = 5.0, 0.1, 5
 MAX_SCORE, MIN_STEP = 1e6, 1e-9  # scores are clipped to MAX_SCORE; a threshold is MIN_STEP above a score
@@ -258,9 +261,20 @@ def hams_needed(ham_loss: float) -> float:
     return n if floor(ham_loss * (n + 1)) else n + 1
 
 
+def recent_hams(hams: int, ham_loss: float) -> int:
+    """The number of the newest hams that set the threshold.
+
+    >>> recent_hams(700, 0.001), recent_hams(1500, 0.001), recent_hams(5000, 0.001)
+    (700, 999, 2500)
+    """
+    return int(min(hams, max(hams_needed(ham_loss), hams // 2)))
+
+
 def _threshold(scores: FloatArray, share: float) -> float:
-    """The least threshold that at most this share of further such scores should reach."""
-    n, share = len(scores), max(share, 1e-9)
+    """The least threshold that at most this share of further such scores should reach; the newest scores come last."""
+    share = max(share, 1e-9)
+    scores = scores[len(scores) - recent_hams(len(scores), share) :]
+    n = len(scores)
     rank = min(floor(share * (n + 1)), n)
     if rank:
         return float(np.partition(scores, n - rank)[n - rank]) + MIN_STEP

@@ -86,7 +86,7 @@ def test_show_prints_the_guarantee(home, tmp_path):
     def line():
         return next(line for line in rosenblatt("mail", "show", "-n", 0).out.splitlines() if line.startswith("ham loss"))
 
-    assert line().split(None, 2)[2] == "at most 2 % (guaranteed: 54 ham counted, 49 needed)"
+    assert line().split(None, 2)[2] == "at most 2 % (guaranteed for ham that scores like the last 49; 49 needed)"
     assert "ham weight  5" in rosenblatt("mail", "show", "-n", 0).out
     rosenblatt("mail", "learn", "--ham-loss", 0.001)
     assert "at most 0.1 % wanted (not yet guaranteed: 54 ham counted, 999 needed)" in line()
@@ -102,7 +102,7 @@ def test_show_prints_what_can_never_be_guaranteed(home):
     sentence = "at most 0.005 % wanted (cannot be guaranteed: 19,999 ham needed, and only the last 18,976 mails count)"
     assert sentence in " ".join(shown.split())
     few, many = Calibration(hams=9_000), Calibration(hams=18_976)
-    guaranteed = "at most 0.00526954 % (guaranteed: 18,976 ham counted, 18,976 needed)"
+    guaranteed = "at most 0.00526954 % (guaranteed for ham that scores like the last 18,976; 18,976 needed)"
     assert ham_loss_text(1 / 18_977, many, 20_000) == guaranteed
     assert "cannot be guaranteed" in ham_loss_text(1 / 18_978, many, 20_000)
     assert ham_loss_text(0.0001, few, 18_975).endswith("(not yet guaranteed: 9,000 ham counted, 9,999 needed)")

@@ -104,7 +104,7 @@ def show(spam_filter: Filter, n_features: int, as_json: bool) -> None:
 def ham_loss_text(ham_loss: float, calibration: Calibration, messages: int) -> str:
     """The share of ham that may be called spam, and whether it is guaranteed."""
     from ...mail.store.filter_state import WINDOW
-    from ...mail.verdict import hams_needed
+    from ...mail.verdict import hams_needed, recent_hams
 
     share, needed = f"{short(100.0 * ham_loss, 6)} %", hams_needed(ham_loss)
     if calibration.from_errors:
@@ -115,7 +115,8 @@ def ham_loss_text(ham_loss: float, calibration: Calibration, messages: int) -> s
     if needed > WINDOW:
         return f"at most {share} wanted (cannot be guaranteed: {count(needed)} ham needed, and only {window} count)"
     if calibration.hams >= needed:
-        return f"at most {share} (guaranteed: {count(calibration.hams)} ham counted, {count(needed)} needed)"
+        recent = count(recent_hams(calibration.hams, ham_loss))
+        return f"at most {share} (guaranteed for ham that scores like the last {recent}; {count(needed)} needed)"
     if messages < WINDOW:
         return f"at most {share} wanted (not yet guaranteed: {count(calibration.hams)} ham counted, {count(needed)} needed)"
     counted = f"{count(calibration.hams)} ham counted among {window}"
