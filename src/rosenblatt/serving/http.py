@@ -37,6 +37,9 @@ TIMEOUT_RESPONSE = _final_response("408 Request Timeout", "the request arrived t
 LONG_HEADER_RESPONSE = _final_response("431 Request Header Fields Too Large", "the request header is too long")
 BAD_REQUEST_RESPONSE = _final_response("400 Bad Request", "the request is not valid HTTP")
 BLANK_LINE = re.compile(rb"\n\r?\n")
+# A line feed alone, a folded line, a list of lengths; and a header that may be there once.
+AMBIGUOUS_HEADER = re.compile(rb"(?<!\r)\n|\n[ \t]|\ncontent-length:[^\r\n]*,", re.I)
+LENGTH_HEADER = re.compile(rb"\ncontent-length:", re.I)
 # Seconds for which the rest of a refused body is read.
 LINGER_S = 2.0
 
@@ -116,19 +119,40 @@ class _Limits(NamedTuple):
     counted: Callable[[int], object]
 
 
+class _StrictConnection(h11.Connection):
+    """h11's parser without its tolerance: headers that proxies may read differently are errors.
+
+    h11 takes a line feed for a line end, joins folded lines, and takes equal lengths for one. A proxy that does not may see
+    other headers, and thereby another end of the request.
+    """
+
+    def next_event(self) -> Any:
+        if self.their_state is h11.IDLE:
+            received = self.trailing_data[0]
+            end = BLANK_LINE.search(received)
+            header = received[: end.end()] if end else b""
+            if AMBIGUOUS_HEADER.search(header) or len(LENGTH_HEADER.findall(header)) > 1:
+                raise h11.RemoteProtocolError("ambiguous header")
+        return super().next_event()
+
+
 class _LimitedProtocol(H11Protocol):
-    """Uvicorn's protocol with four changes.
+    """Uvicorn's protocol with five changes.
 
     Uvicorn waits for a request header without limit; here a timer runs from the start of the connection, or from the
     first byte of a request, until its header is complete. A client that closes its sending side after a request still
     gets the response. h11 limits the size of an incomplete header only; here a header that arrives at once is limited,
-    too. If there are too many connections, one that keeps the server waiting makes room.
+    too. If there are too many connections, one that keeps the server waiting makes room. Ambiguous headers are errors.
     """
 
     limits: _Limits  # set by subclasses
     connections: set[_LimitedProtocol]  # type: ignore[assignment]
     _timer: asyncio.TimerHandle | None = None
     _opened = 0.0  # by the clock of the event loop
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.conn = _StrictConnection(h11.SERVER, self.limits.header_bytes)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
