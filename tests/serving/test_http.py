@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 
-from rosenblatt.serving.admission import is_local
+from rosenblatt.serving.admission import check_sender, is_local
 from rosenblatt.serving.http import Bodies, Web
 from rosenblatt.serving.sockets import listen
 
@@ -33,6 +33,19 @@ def test_names_of_this_machine(host: str, local: bool) -> None:
 @pytest.mark.parametrize(("host", "local"), [("localhost:81", True), ("localhost:80", False), ("localhost", False)])
 def test_a_port_must_match_if_one_is_given(host: str, local: bool) -> None:
     assert is_local(host, 81) is local
+
+
+@pytest.mark.parametrize("name", ["origin", "sec-fetch-site"])
+def test_each_of_two_equal_headers_counts(name: str) -> None:
+    own, other = {"origin": (b"http://localhost", b"http://evil.example"), "sec-fetch-site": (b"none", b"cross-site")}[name]
+    for values in ([own], [own, own], [own, other], [other, own]):
+        pairs = [(b"host", b"localhost"), *((name.encode(), value) for value in values)]
+        request = Request({"type": "http", "method": "POST", "path": "/", "headers": pairs})
+        if other in values:
+            with pytest.raises(HTTPException):
+                check_sender(request)
+        else:
+            check_sender(request)
 
 
 # --- bodies ------------------------------------------------------------------------------------------------------------
@@ -199,6 +212,29 @@ def test_connections_that_keep_the_server_waiting_make_room(monkeypatch: pytest.
             writer.close()
 
     with_web(talk, connections=5)
+
+
+def test_all_connections_over_the_limit_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many that come at once displace none of each other; the next one must not find the server full for long."""
+    monkeypatch.setattr("rosenblatt.serving.http.KEEPS_PLACE_S", 0.05)
+
+    async def displaced(reader: asyncio.StreamReader) -> bool:
+        try:
+            return await asyncio.wait_for(reader.read(), 0.1) == b""
+        except TimeoutError:
+            return False
+        except ConnectionError:
+            return True
+
+    async def talk(address: Any) -> None:
+        waiting = [await asyncio.open_connection(*address) for _ in range(9)]
+        await asyncio.sleep(0.1)
+        assert (await answer(address, GET % b"")).endswith(b"/path")
+        assert sum([await displaced(reader) for reader, _ in waiting]) == 5
+        for _, writer in waiting:
+            writer.close()
+
+    with_web(talk, connections=5, extra_connections=4)
 
 
 @pytest.mark.parametrize(

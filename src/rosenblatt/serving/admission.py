@@ -39,9 +39,9 @@ def check_sender(
         raise HTTPException(403, f"this server only answers as {name}, but the Host header has another name")
     if any(origin.lower() not in _origins(hosts, local) for origin in headers.getlist("origin")):
         raise HTTPException(403, "this server does not answer pages of other sites, but the Origin header names one")
-    site, followed = headers.get("sec-fetch-site", "none"), headers.get("sec-fetch-mode") == "navigate"
-    followed = followed and headers.get("sec-fetch-dest") == "document" and request.url.path in linked
-    if site not in ("same-origin", "none") and not (followed and request.method == "GET"):
+    followed = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+    followed = followed and request.url.path in linked and request.method == "GET"
+    if not followed and not {"same-origin", "none"}.issuperset(headers.getlist("sec-fetch-site")):
         raise HTTPException(403, "this server does not answer pages of other sites, but the Sec-Fetch-Site header names one")
 
 

@@ -161,10 +161,10 @@ class _LimitedProtocol(H11Protocol):
         self._start_timer()
         over = len(self.connections) - self.limits.connections
         if over > 0:
-            waiting = [each for each in self.connections if each.can_be_displaced]
-            if waiting:
-                min(waiting, key=lambda each: each._opened).transport.abort()
-            elif over > self.limits.extra_connections:
+            waiting = sorted((each for each in self.connections if each.can_be_displaced), key=lambda each: each._opened)
+            for each in waiting[:over]:  # connections that came too fast to displace others may be over the limit, too
+                each.transport.abort()
+            if not waiting and over > self.limits.extra_connections:
                 transport.abort()
 
     @property
