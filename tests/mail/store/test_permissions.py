@@ -51,6 +51,30 @@ def test_a_log_that_all_users_can_write_is_repaired(tmp_path: Path) -> None:
     assert mode_of(tmp_path / LOG_NAME) == 0o664
 
 
+def test_so_are_the_weights(tmp_path: Path) -> None:
+    """Whoever can write them decides what is spam, too."""
+    with Filter.open(tmp_path, create=True, settings=SETTINGS) as found:
+        found.learn([(b"Subject: pills\n\nbuy", True)])
+    weights = tmp_path / "filter.safetensors"
+    weights.chmod(0o646)
+    with pytest.warns(UserWarning, match=weights.name):
+        Filter.open(tmp_path).close()
+    assert mode_of(weights) == 0o644
+    Filter.open(tmp_path).close()  # without a note
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_files_that_another_user_left_in_a_private_home_are_refused(tmp_path: Path) -> None:
+    with Filter.open(tmp_path, create=True, settings=SETTINGS) as found:
+        found.learn([(b"Subject: pills\n\nbuy", True)])
+    tmp_path.chmod(0o755)
+    os.chown(tmp_path / "filter.safetensors", 12345, -1)
+    with pytest.raises(FilterError, match=r"filter.safetensors belongs to another user, who can change it"):
+        Filter.open(tmp_path)
+    tmp_path.chmod(0o775)  # a home that a group shares has files of all its members
+    Filter.open(tmp_path).close()
+
+
 def test_the_command_prints_the_note_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from rosenblatt.cli.mail.common import opened
 

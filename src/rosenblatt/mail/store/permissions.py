@@ -14,7 +14,7 @@ from .connection import LOG_NAME, FilterError
 
 
 def repair_home(home: str | os.PathLike[str]) -> str | None:
-    """Take away write permission of other users from a home and its log; the group keeps its own.
+    """Take away write permission of other users from a home and its files; the group keeps its own.
 
     Returns
     -------
@@ -24,14 +24,19 @@ def repair_home(home: str | os.PathLike[str]) -> str | None:
     Raises
     ------
     FilterError
-        If other users may write, and this user cannot change that.
+        If other users may write, and this user cannot change that; or if a file is of a user who could not have written it
+        but for permissions that the home had before.
     """
-    repaired = []
-    for path in (Path(home), Path(home) / LOG_NAME):
+    repaired, owners = [], set[int]()
+    for path in _trusted(Path(home)):
         try:
             found = path.stat()
         except OSError:
             continue  # not there yet, or reported when it is opened
+        if stat.S_ISDIR(found.st_mode):
+            owners = set() if found.st_mode & stat.S_IWGRP else {found.st_uid, os.geteuid(), 0}
+        elif owners and found.st_uid not in owners:
+            raise FilterError(home, f"{path.name} belongs to another user, who can change it: move it away, or chown it")
         if found.st_mode & stat.S_IWOTH:
             if not take_away(path, found, stat.S_IWOTH):
                 raise FilterError(
@@ -41,6 +46,15 @@ def repair_home(home: str | os.PathLike[str]) -> str | None:
     if not repaired:
         return None
     return f"{' and '.join(repaired)} could be written by all users; took that permission away (chmod o-w)"
+
+
+def _trusted(home: Path) -> list[Path]:
+    """The home, and the files in it that a filter reads."""
+    try:
+        names = sorted(os.listdir(home))
+    except OSError:
+        names = []
+    return [home, *(home / name for name in names if name.startswith(LOG_NAME) or name.endswith(".safetensors"))]
 
 
 def repair_secret(path: str | os.PathLike[str], found: os.stat_result) -> str | None:
