@@ -94,7 +94,7 @@ def studio(
         thread = threading.Thread(target=run)
         thread.start()
         try:
-            assert there.wait(20)
+            assert there.wait(60)
             yield Studio(sockets[0].getsockname()[1], server, faults)
         finally:
             server.stop()

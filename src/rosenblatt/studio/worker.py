@@ -12,7 +12,6 @@ import os
 import signal
 import threading
 from collections.abc import Callable
-from importlib import import_module
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from typing import Any
@@ -65,7 +64,7 @@ def serve(connection: Connection, handle: Callable[..., Any], niceness: int = 0)
     threading.Thread(target=_end_with_server, daemon=True).start()
     if niceness and hasattr(os, "nice"):
         os.nice(niceness)
-    import_module(PRELOAD)
+    from . import preload  # noqa: F401 -- a spawned process has not loaded it
     with contextlib.suppress(EOFError, OSError):
         connection.send("ready")
         while True:
