@@ -209,6 +209,7 @@ def parts(fitted, tmp_path):
         ("frame", ["steps", 0, 1, "parameters", "n_jobs"], 10**6, "n_jobs is invalid"),
         ("frame", ["steps", 0, 1, "made", 0, 0], "other", "fitted steps are invalid|KeyError"),
         ("strings", ["steps", 0, 1, "fitted", "categories_", "list", 0, "text", 0], "U99999", "takes too much memory"),
+        ("gaps", ["steps", 0, 1, "fitted", "_fit_dtype"], {"dtype": "2,08"}, "unknown dtype"),
         ("union", ["steps", 0, 1, "steps", 0, 1], "execute", "is invalid"),
     ],
 )

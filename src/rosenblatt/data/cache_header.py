@@ -148,7 +148,7 @@ def _from_body(folder: Path, body: dict[str, Any]) -> Header:
             and {name: len(blocks) for name, blocks in header.checksums.items()} == _block_counts(header.sizes)
             and all(CHECKSUM.fullmatch(checksum) for blocks in header.checksums.values() for checksum in blocks)
         )
-    except (KeyError, TypeError, ValueError, OverflowError, AttributeError):
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError, SyntaxError):  # np.dtype("2,08") is a SyntaxError
         valid = False
     if not valid:
         raise CacheError(folder, f"the cache is damaged: the entries of {HEADER_NAME} contradict each other; {DELETE_ADVICE}")

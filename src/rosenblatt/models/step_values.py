@@ -7,6 +7,7 @@ refused: a Pipeline without it would not be the same.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from . import values
 from .container import Arrays
 from .strict_json import require
 
+_DTYPE = re.compile(r"[<>|=]?[fiubOU][0-9]{0,8}")
 _NUMPY_TYPES: dict[str, type] = {
     np.dtype(code).type.__name__: np.dtype(code).type
     for code in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
@@ -61,9 +63,9 @@ def decode(encoded: Any, arrays: Arrays, depth: int = 0) -> Any:
     if kind == "type":
         return _NUMPY_TYPES[inner]
     if kind == "dtype":
-        dtype = np.dtype(inner if isinstance(inner, str) and len(inner) <= 12 else "")
-        require(dtype.kind in "fiubOU", "a parameter has an unknown dtype")
-        return dtype
+        # NumPy reads other texts as a program: "2,08" is a SyntaxError.
+        require(isinstance(inner, str) and bool(_DTYPE.fullmatch(inner)), "a parameter has an unknown dtype")
+        return np.dtype(inner)
     if kind == "slice":
         require(len(inner) == 3 and all(isinstance(each, int | str | None) for each in inner), "a slice is invalid")
         return slice(*inner)
