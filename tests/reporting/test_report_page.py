@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
+import os
 import re
 import subprocess
 import sys
@@ -185,6 +187,20 @@ def test_plots_are_files_by_their_ending(tmp_path):
     ElementTree.parse(tmp_path / "m.SVG")
     with pytest.raises(ValueError, match=r"must end in \.png, \.svg, \.pdf, got \'m.jpeg\'"):
         save_chart(chart, tmp_path / "m.jpeg")
+
+
+@pytest.mark.parametrize("extension", ["svg", "png", "pdf"])
+def test_a_plot_is_written_whole_or_not_at_all(tmp_path, monkeypatch, extension):
+    def full(handle):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    path = tmp_path / f"m.{extension}"
+    path.write_text("old")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="the disk is full; the existing file is unchanged"):
+        save_chart(draw(story(), "margins"), path)
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == [path.name]
 
 
 def test_without_matplotlib_there_are_still_pages_and_svgs(tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..atomic_file import write_atomically
 from ..certificates.sentences import describe_margins
 from ..certificates.statements import Separable
 from .charts import CLASSES, DARK, LIGHT, Chart, Grid, HorizontalBars, Line
@@ -43,11 +44,11 @@ def save_chart(chart: Chart, path: str | Path) -> None:
     if extension not in EXTENSIONS:
         raise ValueError(f"the file of a plot must end in {', '.join(EXTENSIONS)}, got {path.name!r}")
     if extension == ".svg":
-        path.write_text(standalone(chart), encoding="utf-8")
+        write_atomically(path, standalone(chart).encode())
         return
-    from .png import save_with_matplotlib
+    from .png import drawn_with_matplotlib
 
-    save_with_matplotlib(chart, path)
+    write_atomically(path, drawn_with_matplotlib(chart, extension.removeprefix(".")))
 
 
 def standalone(chart: Chart) -> str:

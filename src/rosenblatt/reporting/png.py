@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import io
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .charts import CLASSES, LIGHT, Band, Bars, Chart, Grid, HorizontalBars, Line, Mark, Marker, Points, Rule, spread_apart
@@ -21,13 +21,13 @@ def _color(tone: str) -> str:
     return LIGHT[f"t{int(tone.removeprefix('class')) % CLASSES}"] if tone.startswith("class") else LIGHT[_NAMED[tone]]
 
 
-def save_with_matplotlib(chart: Chart, path: Path) -> None:
-    """Write a chart in the format of the path's extension."""
+def drawn_with_matplotlib(chart: Chart, extension: str) -> bytes:
+    """Return a chart as a file: `png` or `pdf`."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
-        raise ImportError(f"writing {str(path)!r} needs matplotlib: pip install 'rosenblatt[plot]'") from None
+        raise ImportError(f"a plot as {extension.upper()} needs matplotlib: pip install 'rosenblatt[plot]'") from None
     mark = chart.marks[0]
     height = 0.34 * len(mark.names) + 1.1 if isinstance(mark, HorizontalBars) else 6.4 if isinstance(mark, Grid) else 4.6
     figure = Figure(figsize=(7.2, height), layout="constrained", facecolor="white")
@@ -48,12 +48,10 @@ def save_with_matplotlib(chart: Chart, path: Path) -> None:
         _names(axes, chart)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")  # characters missing in the font are drawn as boxes
-        figure.savefig(path, dpi=160, metadata=_no_date(str(path)))
-
-
-def _no_date(path: str) -> dict[str, None]:
-    """Leave out the date, so that the same run gives the same file."""
-    return {"CreationDate": None} if path.lower().endswith(".pdf") else {}
+        file = io.BytesIO()
+        undated = {"CreationDate": None} if extension == "pdf" else {}  # the same run gives the same file
+        figure.savefig(file, format=extension, dpi=160, metadata=undated)
+    return file.getvalue()
 
 
 def _axes(axes: Axes, chart: Chart) -> None:

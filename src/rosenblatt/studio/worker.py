@@ -65,6 +65,7 @@ def serve(connection: Connection, handle: Callable[..., Any], niceness: int = 0)
     if niceness and hasattr(os, "nice"):
         os.nice(niceness)
     from . import preload  # noqa: F401 -- a spawned process has not loaded it
+
     with contextlib.suppress(EOFError, OSError):
         connection.send("ready")
         while True:

@@ -11,6 +11,8 @@ import random
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from effort import amount
@@ -30,12 +32,25 @@ def archive() -> bytes:
     return stream.getvalue()
 
 
+def arrow_file(kind: str) -> bytes:
+    columns = dict(zip(("x", "name", "k", "label"), map(list, zip(*ROWS, strict=True)), strict=True))
+    table, stream = pa.table(columns), io.BytesIO()
+    if kind == "parquet":
+        pq.write_table(table, stream)
+    else:
+        with pa.ipc.new_file(stream, table.schema) as file:
+            file.write_table(table)
+    return stream.getvalue()
+
+
 FILES = {
     "csv": CSV,
     "svmlight": "".join(f"{i % 2} 1:{x} {i + 2}:{k}\n" for i, (x, _, k, _) in enumerate(ROWS)).encode(),
     "jsonl": "".join(json.dumps({"x": x, "k": k, "label": label}) + "\n" for x, _, k, label in ROWS).encode(),
     "npz": archive(),
     "idx": b"\0\0\x08\x02\0\0\0\x14\0\0\0\x03" + bytes(range(60)),
+    "parquet": arrow_file("parquet"),
+    "arrow": arrow_file("arrow"),
     "csv.gz": gzip.compress(CSV),
     "csv.bz2": bz2.compress(CSV),
     "csv.xz": lzma.compress(CSV),
