@@ -273,3 +273,13 @@ def test_labels_beyond_the_whole_floats_are_not_confused() -> None:
     assert rb.verify(certificate, [[0.0], [1.0]], [float(BIG), 1.0])
     for other in (BIG + 1, f"{BIG + 1}", f"{BIG + 1}.0"):
         assert not rb.verify(certificate, [[0.0], [1.0]], [other, 1])
+
+
+@pytest.mark.parametrize("name", ["null_count", "tocsr", "iter_columns", "itercolumns", "tocoo", "format", "sparse"])
+def test_a_column_of_any_name_is_a_column(name: str) -> None:
+    """Data frames have their columns as attributes."""
+    frame, labels = pd.DataFrame({name: [0.0, 2.0], "b": [0, 0]}), ["x", "y"]
+    certificate = rb.certify(frame, labels)
+    assert isinstance(certificate, rb.Separable)
+    assert rb.verify(certificate, frame, labels)
+    assert rb.verify(certificate, frame.to_numpy(), labels)

@@ -89,7 +89,7 @@ def _parse_svmlight(lines: list[Line], n_columns: int, name: str) -> tuple[Spars
     for number, line in lines:
         label, *entries = line.split("#")[0].split()
         try:
-            row = sorted((int(column), float(value)) for column, _, value in (entry.partition(":") for entry in entries))
+            row = sorted((_column(column), _value(value)) for column, _, value in (entry.partition(":") for entry in entries))
         except ValueError:
             raise ValueError(f"{name}, line {number}: expected 'label column:value ...'") from None
         _check_whole_numbers((entry.partition(":")[2] for entry in entries), f"{name}, line {number}")
@@ -141,13 +141,26 @@ def _without(row: list[str], label: int) -> list[str]:
 
 def _number(cell: str) -> float | None:
     try:
-        return float(cell)
+        return _value(cell)
     except ValueError:
         return None
 
 
+def _value(text: str) -> float:
+    """The number that a text stands for: not 1_000 and digits of other scripts, which `float` accepts."""
+    if "_" in text or not text.isascii():
+        raise ValueError
+    return float(text)
+
+
+def _column(text: str) -> int:
+    if "_" in text or not text.isascii():
+        raise ValueError
+    return int(text)
+
+
 def _check_whole_numbers(cells: Iterable[str], where: str) -> None:
-    """Decimals stand for the nearest float64; a whole number that it would round is refused, as in arrays."""
+    """A number with a point or an exponent stands for the nearest float64; one of digits alone must be one, as in arrays."""
     for cell in cells:
         if len(cell) > 15 and re.fullmatch("[+-]?[0-9]{16,400}", cell.strip()) and int(cell) != float(cell):
             raise ValueError(f"{where}: float64 cannot hold {cell.strip():.40} exactly")

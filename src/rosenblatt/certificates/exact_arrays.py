@@ -52,13 +52,13 @@ def exact_matrix(X: MatrixLike) -> Array | SparseRows:
 
     Raises `ValueError` for everything else.
     """
-    if hasattr(X, "tocsr"):
-        return _exact_csr(X)
     frame: Any = X
+    if hasattr(type(X), "tocsr"):  # of the type: a data frame has its columns as attributes
+        return _exact_csr(frame)
     if hasattr(X, "sparse") and hasattr(X, "items") and all(dtype.fill_value == 0 for dtype in frame.dtypes):  # pandas
         return _sparse_frame(frame)
-    columns = _frame_columns(X)
-    return exact_numbers(X) if columns is None else np.column_stack([exact_numbers(column) for column in columns])
+    columns = _frame_columns(frame)
+    return exact_numbers(frame) if columns is None else np.column_stack([exact_numbers(column) for column in columns])
 
 
 def check_exact(X: MatrixLike, y: npt.ArrayLike) -> None:
@@ -133,11 +133,11 @@ def _is_sequence(values: object) -> bool:
     return False
 
 
-def _check_complete(values: object, name: str) -> None:
+def _check_complete(values: Any, name: str) -> None:
     """Raise `ValueError` for masks and nulls that NumPy would drop: it reads the numbers behind them."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise ValueError(f"{name} has masked values; fill or drop them")
-    nulls = getattr(values, "null_count", 0)  # of pyarrow; polars has a method
+    nulls = values.null_count if hasattr(type(values), "null_count") else 0  # of pyarrow; polars has a method
     if nulls() if callable(nulls) else nulls:
         raise ValueError(f"{name} has missing values; fill or drop their rows")
 
@@ -148,7 +148,7 @@ def _frame_columns(X: Any) -> Iterable[npt.ArrayLike] | None:
         same = len(set(X.dtypes)) <= 1 and all(isinstance(dtype, np.dtype) for dtype in X.dtypes)
         return None if same else [column.to_numpy() for _, column in X.items()]
     for method in ("iter_columns", "itercolumns"):  # polars, pyarrow
-        if hasattr(X, method):
+        if hasattr(type(X), method):
             return list(getattr(X, method)())
     return None
 

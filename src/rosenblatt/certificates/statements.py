@@ -337,9 +337,14 @@ class Undecided(_Sentences):
     Examples
     --------
     >>> import rosenblatt as rb
+    >>> from rosenblatt.certificates.statements import Ceiling
     >>> known = rb.certify([[0], [2]], ["a", "b"])
-    >>> print(rb.Undecided(known.about, known.augmented, known.geometric))
+    >>> bounds = [Ceiling(margin.upper_squared, margin.pairs) for margin in (known.augmented, known.geometric)]
+    >>> undecided = rb.Undecided(known.about, *bounds)
+    >>> print(undecided)
     undecided: no plane has a geometric margin above 1 or an augmented margin above 0.707.
+    >>> print(rb.verify(undecided, [[0], [2]], ["a", "b"]))
+    the certificate holds: no margin exceeds the stated bounds
     """
 
     about: About

@@ -282,7 +282,7 @@ def as_data(X: MatrixLike | Data | Table | CSRMatrix, source: str = "X") -> Data
         return X
     if isinstance(X, Table | CSRMatrix):
         return Data(source, X, None)
-    if hasattr(X, "tocsr"):
+    if hasattr(type(X), "tocsr"):
         csr = CSRMatrix.from_scipy(X)
         values, indices = np.asarray(csr.values, np.float64), np.asarray(csr.indices, np.int32)
         return Data(source, replace(csr, values=values, indices=indices), None)

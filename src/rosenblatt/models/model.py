@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 import numpy as np
 
@@ -270,8 +270,8 @@ class Model:
             if X.width < self.n_features:
                 X = replace(X, width=self.n_features)  # a file may have fewer columns than the model; the others are zero
             rows, values = (X if self.coef is not None else X.to_scipy()), X.values
-        elif hasattr(X, "tocsr"):
-            rows = X.tocsr()
+        elif hasattr(type(X), "tocsr"):
+            rows = cast(Any, X).tocsr()
             values = rows.data
         else:
             rows = values = np.asarray(X)
