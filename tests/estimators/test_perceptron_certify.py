@@ -210,3 +210,15 @@ def test_bad_input_is_refused_before_the_proof() -> None:
     for order in ("random", "cyclic"):
         with pytest.raises(ValueError, match="NaN"):
             rb.Perceptron(certify=True, order=order).fit(X, NAMES)
+
+
+@pytest.mark.parametrize(("limits", "warned"), [({}, True), ({"max_updates": 2000}, False), ({"max_iter": 1000}, False)])
+def test_a_long_run_without_a_limit_is_announced(monkeypatch: pytest.MonkeyPatch, limits: dict[str, int], warned: bool) -> None:
+    monkeypatch.setattr(run_proofs, "MANY_UPDATES", 100_000.0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = rb.Perceptron(certify=True, order="cyclic", **limits).fit([[1.0], [1.01]], [0, 1])
+    assert model.stop_.reason == "separated"
+    sentences = [str(each.message) for each in caught]
+    text = "at most 162,418 updates; the run may take very long: scale the columns, or limit it by max_updates"
+    assert sentences == ([f"the rows were proved separable after pass 100: {text}"] if warned else [])

@@ -98,7 +98,7 @@ class Perceptron(OnlineClassifier):
         Run until the rows are separated or it is *proved that no plane separates them*. If the rows are not separated after
         100 passes (full scans, where each update takes one), they are passed to `rb.certify`, once. If no plane exists, the
         run stops as "impossible". If one exists, the run continues and ends after at most (R^2 + 2 margin/rho)/gamma^2
-        updates; if gamma is tiny, that may take long, so `max_iter` or `max_updates` may still be useful. Runs that end
+        updates. If that is more than 1e9, a warning says so: scale the columns, or limit the run by `max_updates`. Runs that end
         earlier are certified at their end. The proof covers rows of positive weight and separation with any margin; step
         sizes that shrink may still never find a plane.
     random_state : int, RandomState or None, default=None
@@ -311,7 +311,9 @@ class Perceptron(OnlineClassifier):
         from ..proofs.run_proofs import Proofs
 
         scans_per_pass = problem.n_visited if self._scans_for_each_update else 1
-        return Proofs(problem, classes, scans_per_pass, share, bool(self.verbose))
+        limits = (None if self.max_iter == "auto" else self.max_iter, self.max_updates, self.w_max, self.tol)
+        has_limit = any(limit is not None for limit in limits)
+        return Proofs(problem, classes, scans_per_pass, share, verbose=bool(self.verbose), has_limit=has_limit)
 
     def _passes(self, problem: Problem) -> int | None:
         horizon = self.w_max is not None or self.tol is not None

@@ -9,6 +9,7 @@ Guarantee  inseparable rows are proved inseparable. On separable rows the run en
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import replace
 from fractions import Fraction
 from threading import Lock
@@ -27,6 +28,8 @@ from .certify import certify
 from .margins import certified_bound
 
 SCANS_BEFORE_PROOF = 100
+# Possible updates above which a run without a limit is announced by a warning: it may take hours.
+MANY_UPDATES = 1e9
 
 
 def certificate_for(problem: Problem, classes: Array) -> Certificate | None:
@@ -44,8 +47,14 @@ def certificate_for(problem: Problem, classes: Array) -> Certificate | None:
 class Proofs:
     """The certificates of a run: one, or one for each one-vs-rest head, computed on demand."""
 
-    def __init__(self, problem: Problem, classes: Array, scans: int, share: float | None, verbose: bool) -> None:
-        """`scans`: scans of all rows in a pass. `share`: updates are at most (R^2 + share)/gamma^2; None: no bound is known."""
+    def __init__(
+        self, problem: Problem, classes: Array, scans: int, share: float | None, *, verbose: bool, has_limit: bool
+    ) -> None:
+        """`scans`: scans of all rows in a pass. `share`: updates are at most (R^2 + share)/gamma^2; None: no bound is known.
+
+        `has_limit`: whether the caller limits the run.
+        """
+        self.has_limit = has_limit
         self.verbose, self.when, self.share = verbose, -(-SCANS_BEFORE_PROOF // scans), share
         self.classes, self.rest = classes, isinstance(problem.labels, Rest)
         self.parts: list[tuple[Problem, Array]] = [(problem, classes)]
@@ -84,6 +93,9 @@ class Proofs:
             limit = f": at most {short(bound, 6)} updates" if bound < math.inf else ""
             text = f"{which} proved separable after pass {passes}{limit}"
             report_progress(passes, text=text, verbose=self.verbose)
+            if bound > MANY_UPDATES and not self.has_limit:
+                advice = "the run may take very long: scale the columns, or limit it by max_updates"
+                warnings.warn(f"{text}; {advice}", stacklevel=2)
         if updates <= bound:
             return None
         made = f"{plural(updates, 'update')} were made, but at most {short(bound, 6)} are possible"
