@@ -155,3 +155,39 @@ def test_a_label_with_a_leading_zero_is_not_the_class_without(tmp_path: Path) ->
     (tmp_path / "other.csv").write_text("x,label\n1,01\n2,2\n")
     assert rosenblatt("train", tmp_path / "rows.csv", "-o", tmp_path / "m").code == 0
     assert "label '01' is unknown to the model" in rosenblatt("evaluate", tmp_path / "m", tmp_path / "other.csv").err
+
+
+ROUNDED = {
+    "csv": "9007199254740992,0\n9007199254740993,1\n",
+    "svm": "0 1:9007199254740992\n1 1:9007199254740993\n",
+    "jsonl": '{"x": 9007199254740992, "label": 0}\n{"x": 9007199254740993, "label": 1}\n',
+}
+
+
+@pytest.mark.parametrize("ending", list(ROUNDED))
+def test_nothing_is_proved_about_rounded_integers(tmp_path: Path, ending: str) -> None:
+    """As floats, the two rows are the same point."""
+    data, model = tmp_path / f"rows.{ending}", tmp_path / "model.safetensors"
+    data.write_text(ROUNDED[ending])
+    for algorithm in ("perceptron", "batch"):
+        found = rosenblatt("train", data, model, "--holdout", "0", "--algorithm", algorithm)
+        assert found.code == 0
+        assert "same point" not in found.out
+        assert "no plane" not in found.out
+    for command in (
+        ["train", data, model, "--certify"],
+        ["train", data, model, "--algorithm", "max-margin"],
+        ["certify", data],
+    ):
+        found = rosenblatt(*command)
+        assert found.code == 2
+        assert "has integers that floats may not hold, such as 9007199254740993, so that nothing can be proved" in found.err
+
+
+def test_the_proof_of_train_is_about_the_rows_before_scaling(tmp_path: Path) -> None:
+    """Row 2 is on the segment between rows 1 and 4, and beside it when both columns were divided by their largest values."""
+    data = tmp_path / "rows.csv"
+    data.write_text("a,b,label\n5,-600000,x\n8,-400000,y\n11,-200000,x\n14,0,x\n0,2200000,x\n")
+    found = rosenblatt("train", data, tmp_path / "model.safetensors", "--holdout", "0")
+    assert "Numeric columns were scaled" in " ".join(found.out.split())
+    assert "not separable: row 2 lies on the segment between rows 1 and 4, which have another label." in found.out

@@ -120,3 +120,27 @@ def test_a_step_that_rounds_to_zero_proves_nothing():
 def test_weighted_rows_are_not_called_impossible_because_their_products_round():
     stop = rb.Perceptron(update="batch", max_iter=20).fit(TWINS, [0, 1, 2], sample_weight=[0.1, 0.1, 1.0]).stop_
     assert stop.reason != "impossible"
+
+
+BIG = 2**53
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.array([[BIG], [BIG + 1]]),
+        [[BIG], [BIG + 1]],
+        np.array([[str(BIG)], [str(BIG + 1)]]),
+        sp.coo_array(([BIG, BIG, 1], ([0, 1, 1], [0, 0, 0])), shape=(2, 1)),
+    ],
+    ids=["array", "list", "text", "duplicates"],
+)
+def test_rounded_rows_are_not_called_impossible(X):
+    """As floats, the two rows are the same point."""
+    model = rb.Perceptron(update="batch").fit(X, [0, 1])
+    assert model.stop_.reason == "tolerance"
+    assert "violate the margin; nothing is proved: X " in str(model.stop_)
+    with pytest.raises(ValueError, match=r"^X (has|must be) "):
+        _ = rb.Perceptron(max_iter=2).fit(X, [0, 1]).convergence_
+    same = rb.Perceptron(update="batch").fit(np.array([[7], [7]]), [0, 1])
+    assert same.stop_.reason == "impossible"

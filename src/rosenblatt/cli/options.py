@@ -256,13 +256,15 @@ def load_first(load: Callable[[str], Loaded], first: str, second: str) -> Loaded
 def read_labeled_rows(path: str, options: Options, degree: int = 1) -> LabeledRows:
     """Read a whole file for a proof; its columns are encoded but not scaled. Integers that floats do not hold are refused."""
     from ..data.readers.read import read
-    from ..data.table import require_exact_integers, typed_labels
+    from ..data.table import rounded_integers, typed_labels
     from ..training.preparation import as_matrix, learn_recipe, require_labels
     from ..training.request import Request
 
     data = read(path, options)
     labels = require_labels(data)
-    require_exact_integers(data)
+    rounded = rounded_integers(data)
+    if rounded is not None:
+        raise rounded
     recipe = learn_recipe(Request(data=path, options=options, degree=degree, scale="none"), [data])
     return LabeledRows(data, recipe, as_matrix(recipe.rows(data)), typed_labels(labels))
 

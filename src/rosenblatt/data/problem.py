@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, Protocol, TypeGuard, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,16 @@ class Pages:
     release_pages: Callable[[int, int], None]  # releases the memory of the rows from `start` to `stop`
 
 
+class RowFinder(Protocol):
+    """Finds the rows of a problem again in the X of the caller, which a fitted model does not keep."""
+
+    def __call__(self) -> Rows | None:
+        """Return the rows, or None if X is gone."""
+
+    def check_exact(self) -> None:
+        """Raise `ValueError` if the rows are not the numbers of X, but rounded ones."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """Rows, labels, and the constant x_0 prepended to every row (0: no intercept)."""
@@ -45,8 +55,7 @@ class Problem:
     x0: float
     visited: IntArray | None = None  # the rows of positive weight; None: all of them
     pages: Pages | None = field(default=None, compare=False)  # None: the rows are in memory
-    # Finds the rows again in the X of the caller, which a fitted model does not keep; returns None if X is gone.
-    find_rows: Callable[[], Rows | None] | None = field(default=None, compare=False)
+    find_rows: RowFinder | None = field(default=None, compare=False)
 
     @property
     def n_rows(self) -> int:
@@ -74,6 +83,11 @@ class Problem:
     @property
     def total_weight(self) -> float:
         return float(self.labels.weights.sum()) if self.labels.weights.size else float(self.n_rows)
+
+    def check_exact(self) -> None:
+        """Raise `ValueError` if the rows were rounded, so that nothing can be proved about those that were given."""
+        if self.find_rows is not None:
+            self.find_rows.check_exact()
 
     def check_rows(self, start: int, stop: int) -> None:
         """Check mapped rows before their use; those in memory were checked when the problem was made."""

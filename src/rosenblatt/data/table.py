@@ -173,14 +173,15 @@ class Data:
         return DataError(self.source, sentence, column=column, row=position + 1)
 
 
-def require_exact_integers(data: Data) -> None:
-    """Raise `DataError` if an integer of the file is not the number that was read: a proof would be about other rows."""
+def rounded_integers(data: Data) -> DataError | None:
+    """Return an error if an integer of the file is not the number that was read: a proof would be about other rows."""
     for name, text in lost_integers(data).items():
-        raise DataError(
+        return DataError(
             data.source,
-            f"column {name} has integers that floats may not hold, such as {text}, so that nothing can be proved about it: "
-            f"exclude it with --ignore {name}, or read it as categories with --categorical {name}",
+            f"column {name!r} has integers that floats may not hold, such as {text}, so that nothing can be proved about it",
+            advice=f"exclude it with --ignore {name!r}, or read it as categories with --categorical {name!r}",
         )
+    return None
 
 
 def lost_integers(data: Data) -> dict[str, str]:

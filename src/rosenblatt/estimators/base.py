@@ -24,7 +24,7 @@ from ..data.problem import Problem, classes_and_codes, classes_of_chunk, make_pr
 from ..losses import Objective
 from ..scores import linear_scores
 from ..validation import ParameterError, ParameterTypeError
-from .row_reference import FLOATS, reference_to
+from .row_reference import FLOATS, RowReference
 from .row_weights import ClassWeight, check_weighted_classes, row_weights
 
 if TYPE_CHECKING:
@@ -128,6 +128,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     _has_convergence: ClassVar[bool] = False  # whether `proofs.convergence` applies to its log
     # Whether a fit in cyclic order calls `Problem.check_rows` before it reads rows; else a cache is checked before the fit.
     _checks_rows_as_read: ClassVar[bool] = False
+
+    # How the rows were rounded before `fit`, such as by scaling: nothing is then proved about them. None: they were not.
+    _rounded: str | None = None
 
     @property
     def _states_proofs(self) -> bool:
@@ -237,7 +240,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         data = self._prepare(X, y, sample_weight)
         any_order, classes = self._takes_unsorted_columns, data.classes
         problem = data.problem(self._multiclass, self._x0, any_order)
-        problem = replace(problem, find_rows=reference_to(X, problem.rows, any_order))
+        problem = replace(problem, find_rows=RowReference(X, problem.rows, any_order, self._rounded))
         check_finite = partial(self._check_finite, data.X)
         del data  # the problem holds the rows that are needed
         return self._learn(problem, classes, check_finite)

@@ -98,8 +98,8 @@ class Perceptron(OnlineClassifier):
         Run until the rows are separated or it is *proved that no plane separates them*. If the rows are not separated after
         100 passes (full scans, where each update takes one), they are passed to `rb.certify`, once. If no plane exists, the
         run stops as "impossible". If one exists, the run continues and ends after at most (R^2 + 2 margin/rho)/gamma^2
-        updates. If that is more than 1e9, a warning says so: scale the columns, or limit the run by `max_updates`. Runs that end
-        earlier are certified at their end. The proof covers rows of positive weight and separation with any margin; step
+        updates. If that is more than 1e9, a warning says so: scale the columns, or limit the run by `max_updates`. Runs that
+        end earlier are certified at their end. The proof covers rows of positive weight and separation with any margin; step
         sizes that shrink may still never find a plane.
     random_state : int, RandomState or None, default=None
         Seed of the row order.

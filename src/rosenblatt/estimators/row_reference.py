@@ -10,30 +10,67 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from ..array_types import Array, MatrixLike
+from ..certificates.exact_arrays import exact_matrix
 from ..data.problem import make_rows
 from ..kernels.linear.rows import Rows
 
 FLOATS = [np.float64, np.float32]
 
 
-def reference_to(X: MatrixLike, rows: Rows, any_order: bool) -> Callable[[], Rows | None]:
-    """Return a function that returns the rows of X in the layout of the kernels, or None if X is gone.
+class RowReference:
+    """A function that returns the rows of X in the layout of the kernels, or None if X is gone.
 
     Arrays are found by the memory that they are views of, so that `fit(X[:100], y[:100])` finds its rows while X lives. Data
     that was converted is converted again. What Python cannot refer to weakly, such as a list, is kept as the rows made of it.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix
+    rows : Rows
+        The rows made of X.
+    any_order : bool
+        See `make_rows`.
+    rounded : str, optional
+        How X itself was rounded, if the caller knows it.
     """
-    owner: Any
-    owner, view = _owner(X) if isinstance(X, np.ndarray) else (X, None)
+
+    def __init__(self, X: MatrixLike, rows: Rows, any_order: bool, rounded: str | None = None) -> None:
+        self._any_order, self._rounded = any_order, rounded
+        self._rows: Rows | None = None
+        self._inexact: ValueError | None = None
+        self._owner: Callable[[], Any]
+        self._view: _View | None
+        owner, self._view = _owner(X) if isinstance(X, np.ndarray) else (X, None)
+        try:
+            self._owner = weakref.ref(owner)
+        except TypeError:
+            self._rows, self._owner, self._inexact = rows, lambda: None, _inexactness(X)
+
+    def _given(self) -> MatrixLike | None:
+        """The X of the caller, or None."""
+        owner = self._owner()
+        return owner if owner is None or self._view is None else self._view.of(owner)
+
+    def __call__(self) -> Rows | None:
+        X = self._given()
+        return self._rows if X is None else as_rows(X, self._any_order)
+
+    def check_exact(self) -> None:
+        if self._rounded is not None:
+            raise ValueError(self._rounded)
+        X = self._given()
+        found = self._inexact if X is None else _inexactness(X)
+        if found is not None:
+            raise found
+
+
+def _inexactness(X: MatrixLike) -> ValueError | None:
+    """The error that names what float64 does not hold of X, or None."""
     try:
-        found = weakref.ref(owner)
-    except TypeError:
-        return lambda: rows
-
-    def find() -> Rows | None:
-        alive = found()
-        return None if alive is None else as_rows(alive if view is None else view.of(alive), any_order)
-
-    return find
+        exact_matrix(X)
+    except ValueError as error:
+        return error
+    return None
 
 
 def as_rows(X: MatrixLike, any_order: bool) -> Rows:
@@ -59,7 +96,7 @@ class _View(NamedTuple):
         return np.ndarray(self.shape, self.dtype, buffer, self.offset, self.strides)
 
 
-def _owner(X: Array) -> tuple[Array, _View | None]:
+def _owner(X: Array) -> tuple[Any, _View | None]:
     """The array that owns the memory of X, and where X is in it; X itself if it is not a view of a contiguous array."""
     owner = X
     while isinstance(owner.base, np.ndarray):

@@ -17,7 +17,7 @@ from ..data.problem import heads_of
 from ..online.history import History
 from ..online.training_rows import OTHER_VALUES, ChangedRowsError, MissingRowsError
 from .base import LinearClassifier
-from .row_reference import as_rows, reference_to
+from .row_reference import RowReference, as_rows
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -50,7 +50,7 @@ def run_found_in(model: LinearClassifier, run: History, X: MatrixLike, y: npt.Ar
     codes, any_order = np.minimum(np.searchsorted(run.classes, labels), len(run.classes) - 1), model._takes_unsorted_columns
     rows = as_rows(X, any_order)
     codes = np.where(run.classes[codes] == labels, codes, -1)
-    found = run.found_in(origin.found_in(rows, codes, reference_to(X, rows, any_order)))
+    found = run.found_in(origin.found_in(rows, codes, RowReference(X, rows, any_order)))
     try:
         found.check_rows(whole=True)
     except ChangedRowsError:

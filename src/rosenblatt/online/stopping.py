@@ -236,9 +236,14 @@ class StallWatch:
 def zero_step_stop(problem: Problem, violations: Tape) -> Stop:
     """Why a run ends with a step of length zero although rows violate the margin."""
     rows = plural(len(violations.rows), "row")
-    if problem.pages is None and not problem.labels.weights.size and _sum_is_exactly_zero(problem, violations):
-        return Stop("impossible", f"no plane separates the rows: the {rows} that violate the margin sum to exactly zero")
-    return Stop("tolerance", f"stopped because the step is zero although {rows} violate the margin")
+    sentence = f"stopped because the step is zero although {rows} violate the margin"
+    if problem.pages is not None or problem.labels.weights.size or not _sum_is_exactly_zero(problem, violations):
+        return Stop("tolerance", sentence)
+    try:
+        problem.check_exact()
+    except ValueError as error:
+        return Stop("tolerance", f"{sentence}; nothing is proved: {error}")
+    return Stop("impossible", f"no plane separates the rows: the {rows} that violate the margin sum to exactly zero")
 
 
 def _sum_is_exactly_zero(problem: Problem, violations: Tape) -> bool:

@@ -7,13 +7,12 @@ find the rows as long as the caller keeps X. Pickles drop that way; the rows the
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 
 from ..array_types import Array, IntArray
-from ..data.problem import Problem, one_against_rest, read_only, rows_width
+from ..data.problem import Problem, RowFinder, one_against_rest, read_only, rows_width
 from ..kernels.linear.rows import CSR, Dense, Rows
 from ..kernels.linear.schemes import Binary, Labels
 from ..reporting.text import plural
@@ -45,13 +44,13 @@ class TrainingRows:
         Returns the rows, or None if they are gone.
     """
 
-    def __init__(self, problem: Problem, find: Callable[[], Rows | None]) -> None:
+    def __init__(self, problem: Problem, find: RowFinder) -> None:
         self.labels: Labels = problem.labels
         self.x0, self.visited = problem.x0, problem.visited
         self.n_rows, self.n_features = problem.n_rows, problem.n_features
         self.dense, self.dtype = isinstance(problem.rows, Dense), problem.rows.values.dtype
         self.digest = _digest(problem.rows)
-        self._find: Callable[[], Rows | None] | None = find
+        self._find: RowFinder | None = find
 
     @property
     def n_visited(self) -> int:
@@ -69,7 +68,7 @@ class TrainingRows:
             raise ChangedRowsError(CHANGED_ROWS)
         return self._with(rows)
 
-    def found_in(self, rows: Rows, codes: Array, find: Callable[[], Rows | None]) -> Self:
+    def found_in(self, rows: Rows, codes: Array, find: RowFinder) -> Self:
         """The same training set, with rows and class codes that the caller has given again."""
         shape = len(codes), rows_width(rows)
         if shape != (self.n_rows, self.n_features):
@@ -95,7 +94,7 @@ class TrainingRows:
         return found
 
     def _with(self, rows: Rows) -> Problem:
-        return Problem(rows, self.labels, self.x0, self.visited)
+        return Problem(rows, self.labels, self.x0, self.visited, find_rows=self._find)
 
     def _codes(self) -> IntArray:
         labels = self.labels

@@ -12,7 +12,7 @@ arrays   means, shift, divide: float64, if any; words0, words1, ...: a vocabular
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -82,6 +82,14 @@ class Recipe:
         from .recipe_fit import fit_recipe
 
         return fit_recipe(chunks, degree=degree, scale=scale, text=text, categorical=categorical, first=first)
+
+    @property
+    def scales(self) -> bool:
+        return self.numbers.shift is not None or self.numbers.divide is not None
+
+    def unscaled(self) -> Recipe:
+        """The recipe without the scaling, which rounds."""
+        return replace(self, numbers=replace(self.numbers, shift=None, divide=None))
 
     @property
     def width(self) -> int:

@@ -34,6 +34,7 @@ MANY_UPDATES = 1e9
 
 def certificate_for(problem: Problem, classes: Array) -> Certificate | None:
     """The certificate of the rows with positive weight of a binary or joint problem; None if they are of one class."""
+    problem.check_exact()
     labels = problem.labels
     codes = (labels.signs > 0).astype(np.intp) if isinstance(labels, Binary) else labels.codes
     rows = problem.matrix()

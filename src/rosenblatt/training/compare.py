@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -99,7 +99,7 @@ def compare(
 def _run(request: Request, prepared: Prepared, name: str, watch: ProgressCallback | None) -> Entry:
     _warm_up(request, prepared, name)
     try:
-        estimator, _, seconds, _ = fit(request.make(name), prepared.X, prepared.y, watch)
+        estimator, _, seconds, _ = fit(request.make(name), prepared, watch)
     except NotSeparable:
         return Entry(name, failed="no plane separates the rows")
     except OutOfRangeError as error:
@@ -130,7 +130,7 @@ def _warm_up(request: Request, prepared: Prepared, name: str) -> None:
     each = [np.flatnonzero(prepared.codes == code)[:WARM_UP_ROWS_PER_CLASS] for code in range(len(prepared.classes))]
     rows = np.sort(np.concatenate(each))
     with contextlib.suppress(ValueError):
-        fit(request.make(name), prepared.X[rows], prepared.y[rows])
+        fit(request.make(name), replace(prepared, X=prepared.X[rows], y=prepared.y[rows]))
 
 
 # --- The winner

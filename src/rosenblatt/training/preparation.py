@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,11 +16,14 @@ from ..data.csr import CSRMatrix
 from ..data.readers import Options, is_example
 from ..data.readers.read import digest as digest_of
 from ..data.readers.read import open_source, read
-from ..data.table import Data, DataError, as_text, codes_of, typed_labels
+from ..data.table import Data, DataError, as_text, codes_of, rounded_integers, typed_labels
 from ..preprocessing.recipe import Recipe
 from ..reporting.text import count
 from .request import Request
 from .split import Holdout
+
+if TYPE_CHECKING:
+    from ..estimators.base import LinearClassifier
 
 NOTHING_HELD_OUT = "No row was held out for testing: every class has too few rows."
 # Weights of a model, at most: 2 GiB of float64.
@@ -40,11 +44,22 @@ class Prepared:
     codes_test: IntArray | None = None
     notes: tuple[str, ...] = ()
     positions: IntArray | None = None  # positions of the training rows in the file; None if all rows are training rows
+    rounded: DataError | None = None  # why nothing can be proved about the training rows, see `rounded_integers`
 
     @property
     def codes(self) -> IntArray:
         """The class code of each training row."""
         return np.searchsorted(self.classes, self.y)
+
+    @contextlib.contextmanager
+    def mark_rounded(self, estimator: LinearClassifier) -> Iterator[None]:
+        """Tell an estimator during its fit that the rows are not those of the file, if so."""
+        if self.rounded is not None or self.recipe.scales:
+            estimator._rounded = "the columns were scaled" if self.rounded is None else self.rounded.sentence
+        try:
+            yield
+        finally:
+            estimator.__dict__.pop("_rounded", None)
 
 
 def read_with_digest(request: Request) -> tuple[Data, str | None]:
@@ -82,10 +97,11 @@ def prepare(request: Request, data: Data, test: Data | None = None) -> Prepared:
     classes = np.unique(y)
     check_classes(data, classes)
     notes = tuple(note for note in (data.note, *recipe.notes, NOTHING_HELD_OUT if nothing_held_out else None) if note)
-    X = as_matrix(recipe.rows(data))
+    X, rounded = as_matrix(recipe.rows(data)), rounded_integers(data)
     if test is None or test.n_rows == 0:
-        return Prepared(recipe, classes, X, y, notes=notes)
-    return Prepared(recipe, classes, X, y, as_matrix(recipe.rows(test)), codes_of(test, classes), notes, data.positions)
+        return Prepared(recipe, classes, X, y, notes=notes, rounded=rounded)
+    X_test, codes_test = as_matrix(recipe.rows(test)), codes_of(test, classes)
+    return Prepared(recipe, classes, X, y, X_test, codes_test, notes, data.positions, rounded)
 
 
 def check_weight_count(data: Data, n_classes: int) -> None:

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..array_types import Array, IntArray, Matrix
+from ..certificates.statements import Inseparable, Separable
 from ..data.problem import classes_and_codes
 from ..data.table import Data, DataError, typed_labels
 from ..preprocessing.recipe import Recipe
 from ..progress import Progress, ProgressCallback, progress_callback
 from ..svm.not_separable import NotSeparable
 from .metrics import Confusion
-from .preparation import Prepared, describe_provenance, prepare, read_with_digest, require_labels
+from .preparation import Prepared, as_matrix, describe_provenance, prepare, read_with_digest, require_labels
 from .request import Request
 from .split import assign_folds
 
@@ -139,9 +140,12 @@ def train(request: Request, watch: ProgressCallback | None = None) -> Outcome:
     data, digest = read_with_digest(request)
     prepared = prepare(request, data)
     with rows_of_file(data.source, prepared.positions):
-        estimator, history, seconds, warned = fit(request.make(), prepared.X, prepared.y, watch)
+        estimator, history, seconds, warned = fit(request.make(), prepared, watch)
     folds = () if request.cv is None else cross_validate(request, data, watch)
-    certificate, margin = certify_training_rows(request, prepared), training_margin(estimator, prepared)
+    certificate, margin = certify_training_rows(request, prepared, data), training_margin(estimator, prepared)
+    of_features = certificate
+    if prepared.recipe.scales and isinstance(certificate, Separable) and estimator._bounded_run() is not None:
+        of_features = _certify(request, prepared.X, prepared.y)
     return Outcome(
         request,
         prepared.recipe,
@@ -151,7 +155,7 @@ def train(request: Request, watch: ProgressCallback | None = None) -> Outcome:
         test=confusion_on_test(estimator, prepared),
         folds=folds,
         margin=margin,
-        bound=update_bound(estimator, prepared.X, prepared.y, certificate, margin),
+        bound=update_bound(estimator, prepared.X, prepared.y, of_features, margin),
         certificate=certificate,
         history=history,
         seconds=seconds,
@@ -162,12 +166,14 @@ def train(request: Request, watch: ProgressCallback | None = None) -> Outcome:
     )
 
 
-def fit(estimator: LinearClassifier, X: Matrix, y: Array, watch: ProgressCallback | None = None) -> FitResult:
+def fit(estimator: LinearClassifier, prepared: Prepared, watch: ProgressCallback | None = None) -> FitResult:
     """Fit an estimator and record its passes, its duration and its warnings."""
+    if prepared.rounded is not None and estimator._states_proofs:
+        raise prepared.rounded
     history: list[PassRecord] = []
-    with record_fit(history, watch) as warned:
+    with record_fit(history, watch) as warned, prepared.mark_rounded(estimator):
         started = time.perf_counter()
-        estimator.fit(X, y)
+        estimator.fit(prepared.X, prepared.y)
         seconds = time.perf_counter() - started
     return FitResult(estimator, tuple(history), seconds, messages_of(warned, estimator.stop_))
 
@@ -236,7 +242,7 @@ def cross_validate(request: Request, data: Data, watch: ProgressCallback | None 
             raise DataError(data.source, f"--cv {request.cv}: a class has rows in fold {number + 1} only; use fewer folds")
         part = prepare(replace(request, holdout=0.0, cv=None), data.take(~mine), data.take(mine))
         with rows_of_file(data.source, part.positions):
-            fitted = fit(request.make(), part.X, part.y, watch).estimator
+            fitted = fit(request.make(), part, watch).estimator
         result = confusion_on_test(fitted, part)
         assert result is not None
         found.append(result)
@@ -258,22 +264,27 @@ def training_margin(estimator: LinearClassifier, prepared: Prepared) -> float | 
     return found if math.isfinite(found) else None
 
 
-def certify_training_rows(request: Request, prepared: Prepared) -> Certificate | None:
-    """Prove whether the training rows are separable, if `certify` is set in the request or the proof is quick."""
+def certify_training_rows(request: Request, prepared: Prepared, data: Data) -> Certificate | None:
+    """Prove whether the training rows are separable, if `certify` is set in the request or the proof is quick.
+
+    The proof is about the rows before they were scaled, which rounds them: of three rows on a line, one may then lie beside it.
+    """
     X = prepared.X
     values = X.nnz if hasattr(X, "nnz") else X.size
     small = values * max(1, len(prepared.classes) - 1) <= QUICK_PROOF_VALUES
     if request.certify is False or (request.certify is None and not small):
         return None
+    if prepared.rounded is not None:
+        if request.certify:
+            raise prepared.rounded
+        return None
     from ..certificates.exact_arrays import canonical_label
-    from ..certificates.statements import Inseparable
-    from ..proofs.certify import certify
 
     if request.certify is None and len({canonical_label(label) for label in prepared.classes.tolist()}) < len(prepared.classes):
         return None  # such as 01 and 1, which a certificate does not tell apart
-    fit_intercept = bool(request.parameters.get("fit_intercept", True))
-    time_limit = None if request.certify else QUICK_PROOF_SECONDS
-    certificate = certify(X, prepared.y, fit_intercept=fit_intercept, time_limit=time_limit)
+    if prepared.recipe.scales:
+        X = as_matrix(prepared.recipe.unscaled().rows(_training_rows(data, prepared)))
+    certificate = _certify(request, X, prepared.y)
     if certificate.verdict == "undecided" and not request.certify:
         return None
     if isinstance(certificate, Inseparable) and prepared.positions is not None:
@@ -281,6 +292,22 @@ def certify_training_rows(request: Request, prepared: Prepared) -> Certificate |
         clash = tuple(pair._replace(row=int(prepared.positions[pair.row])) for pair in certificate.clash)
         return replace(certificate, clash=clash)
     return certificate
+
+
+def _training_rows(data: Data, prepared: Prepared) -> Data:
+    """The rows of a whole file that were not held out."""
+    if prepared.positions is None:
+        return data
+    chosen = np.zeros(data.n_rows, bool)
+    chosen[prepared.positions] = True
+    return data.take(chosen)
+
+
+def _certify(request: Request, X: Matrix, y: Array) -> Certificate:
+    from ..proofs.certify import certify
+
+    fit_intercept = bool(request.parameters.get("fit_intercept", True))
+    return certify(X, y, fit_intercept=fit_intercept, time_limit=None if request.certify else QUICK_PROOF_SECONDS)
 
 
 def update_bound(
