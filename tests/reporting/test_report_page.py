@@ -137,6 +137,8 @@ def test_the_certificate_is_shown_with_the_bound_of_the_run():
     page = write_report(report)
     assert "Proved: separable" in page
     assert "<p>Separable: a plane separates all 4 rows (checked row by row).</p>" in page
+    tested = write_report(dataclasses.replace(report, X_test=report.X, y_test=report.y))
+    assert "<p>Separable: a plane separates all 4 training rows (checked row by row).</p>" in tested
     assert "makes at most R²/γ² = 51 updates</p>" in page
     assert bound_sentence(report.estimator.n_updates_, 51.0) in page
     X, y = rows(40)

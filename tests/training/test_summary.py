@@ -34,10 +34,26 @@ def test_lines_come_in_the_order_of_the_work(outcome: Outcome) -> None:
 
 
 def test_errors_are_given_with_counts_and_interval(outcome: Outcome) -> None:
-    made = replace(outcome, test=confusion(2_402, 16_281))
-    assert dict(summarize(made))["test"] == "error 14.75 % (2,402 of 16,281 wrong), 95 % interval 14.22 to 15.31 %"
+    made, interval = replace(outcome, test=confusion(2_402, 16_281)), "95 % interval 14.22 to 15.31 %"
+    assert dict(summarize(made))["test"] == f"error 14.75 % (2,402 of 16,281 held-out rows wrong), {interval}"
+    with_file = replace(made, request=replace(outcome.request, test="other.csv"))
+    assert dict(summarize(with_file))["test"] == f"error 14.75 % (2,402 of 16,281 wrong), {interval}"
     wrong, rows = outcome.train.errors, outcome.train.rows
     assert dict(summarize(outcome))["training"] == f"error {100 * wrong / rows:.2f} % ({wrong} of {rows} wrong)"
+
+
+@pytest.mark.parametrize(("algorithm", "model"), [("average", "the average"), ("vote", "the vote")])
+def test_the_last_weights_separate_and_the_model_does_not(tmp_path: Path, algorithm: str, model: str) -> None:
+    X, y = np.array([[1.0, 2.0], [2.0, 1.0]]), ["x", "y"]
+    if algorithm == "vote":
+        X, y = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), ["no", "no", "no", "yes"]
+    path = write_csv(tmp_path / "rows.csv", X, y)
+    outcome = train(Request(path, algorithm=algorithm))
+    end = f"; the last weights separate, but the model is {model} of all weights of the run, which misclassifies 1 row"
+    for fields in (summarize(outcome), list_facts(outcome)):
+        assert dict(fields)["fit"] == f"{outcome.estimator.stop_}{end}"
+    last = train(Request(path, algorithm="perceptron"))
+    assert (dict(summarize(last))["fit"], last.train.errors) == (str(last.estimator.stop_), 0)
 
 
 def test_folds_are_pooled(outcome: Outcome) -> None:

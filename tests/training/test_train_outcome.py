@@ -20,6 +20,7 @@ from rosenblatt.training import train as train_module
 from rosenblatt.training.metrics import Confusion
 from rosenblatt.training.request import DEFAULT_HOLDOUT, Request
 from rosenblatt.training.split import Holdout, assign_folds
+from rosenblatt.training.summary import as_dict, summarize
 from rosenblatt.training.train import messages_of, train
 
 
@@ -109,9 +110,39 @@ def test_a_class_with_one_row_is_trained_on(tmp_path: Path) -> None:
 
 def test_nothing_to_hold_out_is_noted(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "rows.csv", np.array([[0.0, 1.0], [1.0, 0.5]]), ["a", "b"])
-    outcome = train(Request(path))
+    outcome = train(Request(path, holdout=0.2))
     assert outcome.test is None
     assert "No row was held out for testing: every class has too few rows." in outcome.notes
+
+
+def test_rows_are_held_out_only_if_they_are_enough_for_a_test(tmp_path: Path) -> None:
+    remedies = "`train --cv 5` tests on all rows, --test FILE on others."
+    note = f"No row was held out for testing, because fewer than 10 would be: {remedies}"
+    X, y = noisy_rows(50)
+    y = np.resize(["a", "b"], 50)
+    few = train(Request(write_csv(tmp_path / "few.csv", X[:45], y[:45])))
+    assert (few.test, few.rows, note in few.notes) == (None, 45, True)
+    enough = train(Request(write_csv(tmp_path / "enough.csv", X, y)))
+    assert enough.test is not None
+    assert (enough.test.rows, enough.rows, note in enough.notes) == (10, 40, False)
+    requested = train(Request(str(tmp_path / "few.csv"), holdout=0.1))
+    assert requested.test is not None
+    assert (requested.test.rows, requested.rows) == (4, 41)
+
+
+def test_xor_is_trained_on_whole_and_proved_not_separable(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "xor.csv", np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]]), ["0", "1", "1", "0"])
+    outcome = train(Request(path, algorithm="perceptron"))
+    assert outcome.rows == 4
+    assert outcome.certificate is not None
+    assert outcome.certificate.verdict == "inseparable"
+    held = train(Request(path, algorithm="perceptron", holdout=0.3))
+    assert held.rows == 3
+    line = "separable: a plane separates all 3 training rows (checked row by row)."
+    assert dict(summarize(held))["proof"] == line
+    assert as_dict(held)["proof"].startswith(f"{line}\n  widest margin")
+    whole = train(Request(path, algorithm="perceptron", holdout=0.0, degree=2))
+    assert dict(summarize(whole))["proof"] == "separable: a plane separates all 4 rows (checked row by row)."
 
 
 # --- Test files and folds

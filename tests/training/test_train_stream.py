@@ -69,6 +69,20 @@ def test_a_test_file_is_streamed_too(tmp_path: Path) -> None:
     np.testing.assert_array_equal(memory.test.counts, streamed.test.counts)
 
 
+@pytest.mark.parametrize("n", [45, 70])
+def test_few_rows_are_held_out_neither_in_memory_nor_from_a_stream(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n: int
+) -> None:
+    monkeypatch.setattr("rosenblatt.training.stream.CHUNK_BYTES", 300)  # decided after several chunks
+    request = Request(write_csv(tmp_path / "rows.csv", *noisy_rows(n, 2)), parameters=CYCLIC, certify=False)
+    memory, first, second = train(request), *(train_stream(request, str(tmp_path / "cache")) for _ in range(2))
+    np.testing.assert_array_equal(memory.estimator.coef_, first.estimator.coef_)
+    assert (memory.test is None) == (first.test is None) == (second.test is None) == (n == 45)
+    assert first.rows == second.rows == memory.rows
+    assert any("No row was held out" in note for note in second.notes) == (n == 45)
+    assert any("was used again" in note for note in second.notes)
+
+
 def test_rows_are_visited_in_the_order_of_the_file_by_default(tmp_path: Path) -> None:
     path = write(tmp_path, "csv", 2)
     streamed = train_stream(Request(path), beside=str(tmp_path / "model"))

@@ -29,6 +29,12 @@ class ClashShape(Enum):
     SEVERAL_CLASSES = "several-classes"  # the clash involves more than two classes
 
 
+def describe_separation(certificate: Separable, rows: str = "rows") -> str:
+    """The verdict as a sentence; `rows` is the name of the rows that it is about."""
+    planes = "a plane separates" if certificate.about.n_planes == 1 else f"{certificate.about.n_planes} planes separate"
+    return f"separable: {planes} all {count_text(certificate.about.n_rows)} {rows} (checked row by row)."
+
+
 def describe_margins(certificate: Separable, *, ratio: str = "R^2/gamma^2", name_chars: int = 0) -> list[str]:
     """The widest margins, the longest row and the bound of a separable certificate, as clauses.
 

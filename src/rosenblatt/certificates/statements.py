@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import ClassVar, Literal, NamedTuple
 
 from .exact_numbers import Interval, as_float, count_text, decimal_text, quotient_as_float, root_above, root_below
-from .sentences import ClashShape, describe_ceilings, describe_clash, describe_margins
+from .sentences import ClashShape, describe_ceilings, describe_clash, describe_margins, describe_separation
 
 # The name of a margin is padded to this number of characters, so that two margins are aligned.
 MARGIN_NAME_CHARS = 47
@@ -201,8 +201,7 @@ class Separable(_Sentences):
     @property
     def headline(self) -> str:
         """The verdict as a sentence."""
-        planes = "a plane separates" if self.about.n_planes == 1 else f"{self.about.n_planes} planes separate"
-        return f"separable: {planes} all {count_text(self.about.n_rows)} rows (checked row by row)."
+        return describe_separation(self)
 
     def __str__(self) -> str:
         details = describe_margins(self, name_chars=MARGIN_NAME_CHARS if self.about.intercept else 0)

@@ -192,7 +192,10 @@ model_argument = click.argument("model", metavar="MODEL")
 seed = click.option("--seed", "--random-state", "seed", type=WholeNumber(0, 2**32 - 1), default=0, show_default=True,
                     help="Seed of the random numbers.")  # fmt: skip
 holdout = click.option(
-    "--holdout", type=NumberOrWord(float), metavar="SHARE", help="Share of rows held out for testing; 0: none.  [default: 0.2]"
+    "--holdout",
+    type=NumberOrWord(float),
+    metavar="SHARE",
+    help="Share of rows held out for testing; 0: none.  [default: 0.2, if that is at least 10 rows]",
 )
 test_file = click.option("--test", metavar="FILE", help="Test on this file instead of held-out rows.")
 

@@ -78,7 +78,7 @@ def command(
     """Train a model on a file and report its accuracy.
 
     By default, the averaged perceptron is trained, features are scaled if their ranges differ widely, and a fifth of the rows
-    is held out for testing. --holdout 0 trains on all rows.
+    is held out for testing, if that is at least 10 rows. --holdout 0 trains on all rows; --cv 5 tests on few rows.
 
     \b
     Examples:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..atomic_file import write_atomically
-from ..certificates.sentences import describe_margins
+from ..certificates.sentences import describe_margins, describe_separation
 from ..certificates.statements import Separable
 from .charts import CLASSES, DARK, LIGHT, Chart, Grid, HorizontalBars, Line
 from .figures.curves import learning, passes
@@ -244,8 +244,11 @@ def proof_section(story: Story) -> Iterator[str]:
         return
     tone, badge = BADGES[certificate.verdict]
     yield f'<section class="card" id="certificate"><h2>Proof</h2><p class="badge {tone}">{badge}</p>'
-    details = describe_margins(certificate, ratio=BOUND) if isinstance(certificate, Separable) else []
-    for text in (certificate.headline, *details):
+    headline, details = certificate.headline, list[str]()
+    if isinstance(certificate, Separable):
+        headline = describe_separation(certificate, "rows" if story.X_test is None else "training rows")
+        details = describe_margins(certificate, ratio=BOUND)
+    for text in (headline, *details):
         yield f"<p>{escape_text(text[:1].upper() + text[1:])}</p>"
     if story.bound is not None:
         made = story.estimator.n_updates_

@@ -20,12 +20,17 @@ from ..data.table import Data, DataError, as_text, codes_of, rounded_integers, t
 from ..preprocessing.recipe import Recipe
 from ..reporting.text import count
 from .request import Request
-from .split import Holdout
+from .split import MIN_TEST_ROWS, Holdout
 
 if TYPE_CHECKING:
     from ..estimators.base import LinearClassifier
 
-NOTHING_HELD_OUT = "No row was held out for testing: every class has too few rows."
+# Why no row was held out: by default, and if a share was given.
+TOO_FEW_TO_TEST = (
+    f"No row was held out for testing, because fewer than {MIN_TEST_ROWS} would be: "
+    "`train --cv 5` tests on all rows, --test FILE on others."
+)
+NOTHING_TO_HOLD_OUT = "No row was held out for testing: every class has too few rows."
 # Weights of a model, at most: 2 GiB of float64.
 MAX_WEIGHTS = 1 << 28
 # Distinct numeric labels with fractions, up to which they are classes and not quantities.
@@ -83,10 +88,16 @@ def prepare(request: Request, data: Data, test: Data | None = None) -> Prepared:
     The test rows are `test`, the rows of the request's test file, or rows held out of `data`. The recipe is fitted on the
     training rows alone.
     """
-    nothing_held_out = False
+    untested = None
     if test is None and request.holdout_share is not None:
-        held = Holdout(request.holdout_share, request.seed).mask(require_labels(data))
-        data, test, nothing_held_out = data.take(~held), data.take(held), not held.any()
+        holdout = Holdout(request.holdout_share, request.seed)
+        held = holdout.mask(require_labels(data))
+        if request.holdout is None and not holdout.worthwhile:
+            held[:] = False
+        if held.any():
+            data, test = data.take(~held), data.take(held)
+        else:
+            untested = reason_without_test(request)
     check_weight_count(data, len(np.unique(as_text(require_labels(data)))))
     recipe = learn_recipe(request, [data])
     if test is None and request.test is not None:
@@ -96,12 +107,17 @@ def prepare(request: Request, data: Data, test: Data | None = None) -> Prepared:
     y = typed_labels(require_labels(data))
     classes = np.unique(y)
     check_classes(data, classes)
-    notes = tuple(note for note in (data.note, *recipe.notes, NOTHING_HELD_OUT if nothing_held_out else None) if note)
+    notes = tuple(note for note in (data.note, *recipe.notes, untested) if note)
     X, rounded = as_matrix(recipe.rows(data)), rounded_integers(data)
     if test is None or test.n_rows == 0:
         return Prepared(recipe, classes, X, y, notes=notes, rounded=rounded)
     X_test, codes_test = as_matrix(recipe.rows(test)), codes_of(test, classes)
     return Prepared(recipe, classes, X, y, X_test, codes_test, notes, data.positions, rounded)
+
+
+def reason_without_test(request: Request) -> str:
+    """Return why no row was held out, though the request allows it."""
+    return TOO_FEW_TO_TEST if request.holdout is None else NOTHING_TO_HOLD_OUT
 
 
 def check_weight_count(data: Data, n_classes: int) -> None:

@@ -40,7 +40,8 @@ class Request:
     test : str, optional
         Path of a test file.
     holdout : float, optional
-        Share of each class to hold out; 0 holds out nothing. The default is 0.2, unless `test` or `cv` is given.
+        Share of each class to hold out; 0 holds out nothing. The default is 0.2, unless `test` or `cv` is given or the file
+        has too few rows for a test.
     cv : int, optional
         Number of folds of a cross-validation.
     seed : int, default=0

@@ -42,6 +42,7 @@ from .preparation import (
     describe_provenance,
     learn_recipe,
     options_for_recipe,
+    reason_without_test,
     require_labels,
 )
 from .request import Request, option_of
@@ -158,7 +159,7 @@ def _open_caches(
             found, held_out = open_if_current(train, key), open_if_current(test, key) if tested else None
         except OutdatedCacheError:
             rebuilt, found = (f"the cache {train} was of an earlier format version and was made again",), None
-        if found is not None and (held_out is not None or not tested):
+        if found is not None and (held_out is not None or not tested or not found.notes.get("tested", True)):
             return _reopened(found, held_out)
     caches = _build_caches(request, train, test if tested else None, key, watch)
     return caches._replace(notes=(*caches.notes, *rebuilt))
@@ -196,11 +197,12 @@ def _build_caches(request: Request, train: Path, test: Path | None, key: str, wa
             for chunk in chunks(request.test, options, CHUNK_BYTES):
                 require_labels(chunk)
                 testing.write(chunk)
-        notes = tuple(note for note in (first.note, *recipe.notes) if note)
+        untested = reason_without_test(request) if testing is not None and not testing.rows else None
+        notes = tuple(note for note in (first.note, *recipe.notes, untested) if note)
         provenance = describe_provenance(request, first, digest, training.rows)
         meta, arrays = recipe.to_parts()
         plain = {name: (array.dtype.str, array.tolist()) for name, array in arrays.items()}
-        stored = {"recipe": meta, "arrays": plain, "provenance": provenance, "notes": list(notes)}
+        stored = {"recipe": meta, "arrays": plain, "provenance": provenance, "notes": list(notes), "tested": untested is None}
         for writer in (training, testing):
             if writer is not None:
                 writer.close(stored)
@@ -248,13 +250,18 @@ def _parts(request: Request, source: Source, watch: ProgressCallback | None, sta
     share = request.holdout_share
     holdout = None if share is None else Holdout(share, request.seed)
     rows = 0
+    waiting: list[tuple[Data, BoolArray]] = []  # until it is known whether rows are held out at all
     for chunk in chunks(source, request.options, CHUNK_BYTES):
         labels = require_labels(chunk)
-        yield chunk, np.zeros(chunk.n_rows, bool) if holdout is None else holdout.mask(labels)
+        waiting.append((chunk, np.zeros(chunk.n_rows, bool) if holdout is None else holdout.mask(labels)))
+        if holdout is None or request.holdout is not None or holdout.worthwhile:
+            yield from waiting
+            waiting.clear()
         rows += chunk.n_rows
         if watch is not None:
             done = f", {percent(source.position / source.size, 0)}" if source.size else ""
             watch(Progress(0, text=f"{stage}: {plural(rows, 'row')}{done}"))
+    yield from ((chunk, np.zeros(chunk.n_rows, bool)) for chunk, _ in waiting)
 
 
 def _count_errors(estimator: LinearClassifier, cache: Cache) -> Confusion:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..certificates.statements import Inseparable
+from ..certificates.sentences import describe_separation
+from ..certificates.statements import Inseparable, Separable
 from ..reporting.terminal import SPARKLINE_BARS, sparkline
 from ..reporting.text import comma_list, count, count_bound, duration, percent, percent_range, plural, short
 from .metrics import Confusion
@@ -18,6 +19,9 @@ LISTED_CLASSES = 6
 # From this many passes on, the updates of each pass are drawn as a sparkline.
 SPARKLINE_PASSES = 3
 
+# Hypotheses that combine all weights of a run, by the value of `keep`.
+COMBINED = {"average": "the average of all weights of the run", "vote": "the vote of all weights of the run"}
+
 
 def summarize(outcome: Outcome) -> list[tuple[str, str]]:
     """Return the lines that `rosenblatt train` prints, as (name, text) pairs in the order of the work."""
@@ -26,13 +30,14 @@ def summarize(outcome: Outcome) -> list[tuple[str, str]]:
     lines.append(("algorithm", f"{_title(outcome)}: {_call(estimator)}"))
     if scheme := _chosen_scheme(outcome):
         lines.append(("", scheme))
-    lines.append(("fit", str(estimator.stop_)))
+    lines.append(("fit", _fit(outcome)))
     work = _work(outcome)
     if work:
         lines.append(("work", work))
     lines.append(("training", _error(outcome.train)))
     if outcome.test is not None:
-        lines.append(("test", f"{_error(outcome.test)}, 95 % interval {percent_range(*outcome.test.interval)}"))
+        rows = "" if outcome.request.holdout_share is None else "held-out rows "
+        lines.append(("test", f"{_error(outcome.test, rows)}, 95 % interval {percent_range(*outcome.test.interval)}"))
     if outcome.folds:
         total = pool(outcome.folds)
         errors = [fold.error for fold in outcome.folds]
@@ -42,7 +47,7 @@ def summarize(outcome: Outcome) -> list[tuple[str, str]]:
     if outcome.margin is not None:
         lines.append(("margin", _margin(outcome.margin, outcome.train.errors)))
     if outcome.certificate is not None:
-        lines.append(("proof", outcome.certificate.headline))
+        lines.append(("proof", _proof(outcome).partition("\n")[0]))
     lines.append(("time", f"{duration(outcome.seconds)} to fit, {duration(outcome.total_seconds)} in total"))
     return lines
 
@@ -67,7 +72,7 @@ def list_facts(outcome: Outcome) -> list[tuple[str, str]]:
     if outcome.margin is not None:
         facts.append(("margin", short(outcome.margin) if outcome.margin > 0.0 else "none"))
     facts += [("time to fit", duration(outcome.seconds)), ("estimator", _call(estimator))]
-    facts += [("scheme", _chosen_scheme(outcome)), ("fit", str(estimator.stop_))]
+    facts += [("scheme", _chosen_scheme(outcome)), ("fit", _fit(outcome))]
     return [(name, value) for name, value in facts if value]
 
 
@@ -90,7 +95,7 @@ def as_dict(outcome: Outcome) -> dict[str, Any]:
         "test": None if outcome.test is None else outcome.test.to_dict(),
         "folds": [fold.to_dict() for fold in outcome.folds],
         "margin": outcome.margin,
-        "proof": None if certificate is None else str(certificate),
+        "proof": _proof(outcome) or None,
         # Of the file, counted from 1, as in the sentence.
         "proof_rows": [row + 1 for row in certificate.rows] if isinstance(certificate, Inseparable) else None,
         "verdict": None if certificate is None else certificate.verdict,
@@ -175,8 +180,27 @@ def count_work(passes: int | None, updates: int | None) -> str:
     return plural(passes, "iteration") if passes > 1 else ""
 
 
-def _error(confusion: Confusion) -> str:
-    return f"error {percent(confusion.error, 2)} ({count(confusion.errors)} of {count(confusion.rows)} wrong)"
+def _fit(outcome: Outcome) -> str:
+    """Return why the fit ended, and that the model is another hypothesis than the weights that separated the rows."""
+    stop, kept = outcome.estimator.stop_, outcome.estimator.get_params().get("keep")
+    if stop.reason != "separated" or kept not in COMBINED or not outcome.train.errors:
+        return str(stop)
+    wrong = plural(outcome.train.errors, "row")
+    return f"{stop}; the last weights separate, but the model is {COMBINED[kept]}, which misclassifies {wrong}"
+
+
+def _proof(outcome: Outcome) -> str:
+    """Return the verdict, with its details in further lines; nothing without a certificate."""
+    certificate = outcome.certificate
+    if certificate is None:
+        return ""
+    if not isinstance(certificate, Separable) or outcome.test is None:
+        return str(certificate)
+    return "\n".join([describe_separation(certificate, "training rows"), *str(certificate).split("\n")[1:]])
+
+
+def _error(confusion: Confusion, rows: str = "") -> str:
+    return f"error {percent(confusion.error, 2)} ({count(confusion.errors)} of {count(confusion.rows)} {rows}wrong)"
 
 
 def _margin(margin: float, errors: int) -> str:
