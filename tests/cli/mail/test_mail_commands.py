@@ -61,7 +61,7 @@ def test_a_mail_that_is_in_the_box_twice_goes_there_and_not_back(trained, tmp_pa
 
 
 def test_what_was_compacted_stays_where_it_is_and_that_is_code_1(trained, tmp_path):
-    assert rosenblatt("mail", "compact").code == 0
+    assert rosenblatt("mail", "compact", "--keep", 0).code == 0
     first, stranger = tmp_path / "spam" / "0000.eml", new(tmp_path, True)
     moved = rosenblatt("mail", "learn", "--ham", first, stranger)
     assert moved.code == 1
@@ -79,11 +79,15 @@ def test_what_was_compacted_stays_where_it_is_and_that_is_code_1(trained, tmp_pa
 
 
 def test_what_compact_dropped(trained):
+    lost = "can no longer be unlearned or relearned"
     found = rosenblatt("mail", "compact", "--keep", 179)
-    assert (found.code, found.out, found.err) == (0, "", f"dropped the texts of 1 mail from {trained}\n")
+    assert (found.code, found.out, found.err) == (0, "", f"dropped the texts of 1 mail from {trained}; it {lost}\n")
     found = rosenblatt("mail", "compact", "--keep", 100, "--json")
     assert (found.code, found.json, found.err) == (0, {"home": str(trained), "dropped": 79, "on_disk": False}, "")
-    assert "dropped the texts of 100 mails" in rosenblatt("mail", "compact").err
+    found = rosenblatt("mail", "compact", "--keep", 0)
+    assert found.err == f"dropped the texts of 100 mails from {trained}; they {lost}\n"
+    found = rosenblatt("mail", "compact")  # there is nothing left to drop, and nothing to ask
+    assert (found.code, found.err) == (0, f"dropped the texts of 0 mails from {trained}\n")
 
 
 def test_no_filter_is_made_where_there_is_no_mail(home, tmp_path):

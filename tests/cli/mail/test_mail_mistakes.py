@@ -141,6 +141,26 @@ def test_at_a_terminal_it_asks(trained, tmp_path, monkeypatch):
     assert sides() == [0, 180]
 
 
+def test_all_texts_are_dropped_only_by_force_or_after_a_question(trained, tmp_path, monkeypatch):
+    doubt = "without --keep, the texts of all 180 mails would be dropped, and none could be unlearned or relearned"
+    for more in ((), ("--json",)):
+        found = rosenblatt("mail", "compact", *more)
+        assert (found.code, found.out) == (2, "")
+        assert found.err == f"rosenblatt: {doubt}; nothing was learned or changed (--force does it)\n"
+    answers, questions = iter([False, True]), []
+    first, second = (tmp_path / "spam" / f"000{number}.eml" for number in range(2))
+    with monkeypatch.context() as terminal:
+        terminal.setattr(learning, "at_terminal", lambda: True)
+        terminal.setattr(learning.click, "confirm", lambda question, err: questions.append(question) or next(answers))
+        assert rosenblatt("mail", "compact").code == 2
+        assert questions == [f"{doubt}. Go on?"]
+        assert rosenblatt("mail", "unlearn", first).code == 0, "the texts are there"
+        assert rosenblatt("mail", "compact").code == 0
+        assert rosenblatt("mail", "unlearn", second).code == 1
+    assert rosenblatt("mail", "learn", "--spam", first).code == 0
+    assert "dropped the texts of 1 mail" in rosenblatt("mail", "compact", "--force").err
+
+
 def test_what_is_not_mail_is_not_learned(home, tmp_path):
     etc = tmp_path / "etc"
     etc.mkdir()
