@@ -148,7 +148,10 @@ class _Stream(NamedTuple):
 
 def _header(raw: IO[bytes], member: zipfile.ZipInfo) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Shape, whether in Fortran order, and dtype of a .npy member, checked against the size of the member."""
-    version = np.lib.format.read_magic(raw)
+    try:
+        version = np.lib.format.read_magic(raw)
+    except ValueError:
+        raise ValueError(f"{member.filename} is not an array of NumPy") from None
     if version not in ((1, 0), (2, 0)):
         raise ValueError(f"{member.filename} has an unknown version")
     read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0

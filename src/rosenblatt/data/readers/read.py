@@ -24,6 +24,7 @@ from typing import Any, cast
 
 from ..table import Data, DataError, Table
 from . import FORMATS, Options, is_example
+from .foreign import check_not_foreign
 from .limits import MemoryLimit
 from .sources import COMPRESSED, Source, extension_of
 from .window import WIDE_BOMS
@@ -120,12 +121,13 @@ def format_of(source: Source, options: Options) -> str:
         if options.format not in FORMATS:
             raise DataError(source.name, f"format must be one of {', '.join(FORMATS)}, got {options.format!r}")
         return options.format
+    head = source.peek(SNIFFED_BYTES)
+    check_not_foreign(source.name, head)
     extension = extension_of(source.path)
     if extension in EXTENSIONS:
         return EXTENSIONS[extension]
     if IDX_NAME.search(_uncompressed_name(source.path)):
         return "idx"
-    head = source.peek(SNIFFED_BYTES)
     binary = next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), None)
     if binary is not None:
         return binary
