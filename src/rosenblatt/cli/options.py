@@ -90,6 +90,10 @@ def options_of(given: dict[str, Any], **more: Any) -> Options:
 
 def options_for(model: Model, given: dict[str, Any]) -> Options:
     """Return the options for reading a model's input: those of its training file, unless given on the command line."""
+    if model.recipe is not None and model.recipe.kind == "mail":
+        from .console import Failure
+
+        raise Failure("the model is a mail filter, which has no columns; use `rosenblatt mail classify`")
     context = click.get_current_context()
     explicit = {name for name in given if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT}
     stored = model.provenance.get("reading", {})

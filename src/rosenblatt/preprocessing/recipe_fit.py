@@ -12,7 +12,7 @@ from ..array_types import FloatArray, MatrixLike
 from ..data.csr import CSRMatrix
 from ..data.polynomials import DegreeError
 from ..data.table import Data, DataError, Table, as_data
-from ..reporting.text import comma_list, count, cut, plural, quoted_list
+from ..reporting.text import MAX_EXACT_BOUND, comma_list, count, cut, plural, quoted_list, short
 from .categorical import Categories, Words, as_matrix, as_numbers, as_strings
 from .numeric import Numbers, check_scale, largest_divisors, needs_scaling, range_ratio, standard_scaling
 from .recipe import Recipe
@@ -155,10 +155,14 @@ def _scale(moments: Moments, scale: str) -> tuple[Numbers, tuple[str, ...]]:
     return Numbers(polynomial.columns, polynomial.degree, means, None, divisors), notes
 
 
+def _fold(ratio: float) -> str:
+    return count(ratio) if ratio < MAX_EXACT_BOUND else short(ratio)
+
+
 def _scale_by_largest(scale: str, largest: FloatArray, density: float = 1.0) -> tuple[FloatArray | None, tuple[str, ...]]:
     if scale == "none" or (scale == "auto" and not needs_scaling(largest, density)):
         return None, ()
-    reason = "as requested" if scale == "max" else f"because their ranges differ {count(range_ratio(largest))}-fold"
+    reason = "as requested" if scale == "max" else f"because their ranges differ {_fold(range_ratio(largest))}-fold"
     return largest_divisors(largest), (f"Numeric columns were scaled by their largest absolute values, {reason}.",)
 
 

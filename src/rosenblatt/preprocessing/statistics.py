@@ -29,6 +29,7 @@ ROWS_PER_BLOCK = 4096
 FEATURES_PER_BLOCK = 1 << 18  # limits the rows of a block, so that it stays in a cache
 SAMPLE_ROWS = 1_000  # rows that decide the kind of a column
 MIN_ROWS_OF_AN_ID = 100
+MAX_EXACT_INTEGER = 2.0**53
 MAX_CATEGORIES = 10_000
 MAX_CATEGORY_CHARS = 1_000
 MAX_WORDS_COUNTED = 1 << 20  # distinct words of a column
@@ -150,9 +151,13 @@ class IdCheck:
 
     @property
     def looks_like_id(self) -> bool:
-        """Whether there are more than 100 cells, all of them distinct integers."""
+        """Whether there are more than 100 cells, all of them distinct integers that floats hold exactly.
+
+        Every larger float is an integer.
+        """
         cells = self._cells
-        if len(cells) <= MIN_ROWS_OF_AN_ID or not np.isfinite(cells).all() or (cells != np.round(cells)).any():
+        exact = np.isfinite(cells) & (abs(cells) <= MAX_EXACT_INTEGER)
+        if len(cells) <= MIN_ROWS_OF_AN_ID or not exact.all() or (cells != np.round(cells)).any():
             return False
         return len(np.unique(cells)) == len(cells)
 

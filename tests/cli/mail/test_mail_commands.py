@@ -298,3 +298,10 @@ def test_a_mail_of_which_nothing_is_known_has_no_bars(trained):
     assert rows
     assert not any(line.rstrip().endswith(("+", "-")) for line in rows)
     assert "\ufffd" not in found.out
+
+
+def test_predict_and_evaluate_refer_to_classify(trained, tmp_path):
+    for command in ("predict", "evaluate"):
+        found = rosenblatt(command, trained / "filter.safetensors", tmp_path / "spam" / "0000.eml")
+        sentence = "the model is a mail filter, which has no columns; use `rosenblatt mail classify`"
+        assert (found.code, found.err) == (2, f"rosenblatt: {sentence}\n")

@@ -18,6 +18,7 @@ from rosenblatt.data.readers.sources import Source
 from rosenblatt.kernels.compile import COMPILED
 
 often = settings(deadline=None, max_examples=100 if COMPILED else 50, suppress_health_check=[HealthCheck.too_slow])
+UTF8 = "convert the file to UTF-8, for example with iconv -f WINDOWS-1252 -t UTF-8"
 both = pytest.mark.parametrize("kernel", [True, False], ids=["kernel", "definition"])
 
 words = st.text(st.sampled_from("abé, \";\n\t'#1.?"), max_size=8)
@@ -209,7 +210,7 @@ WRONG: dict[bytes, str] = {
     ROWS + b"1,u,\n": "line 202, column label: the label is missing",
     ROWS + b'1,"u,0\n1,u,0\n': "line 202: a quote is not closed",
     ROWS + b'1,"u"x,0\n': "line 202, character 6: unexpected text after a closing quote",
-    ROWS + b"1,\xff,0\n": "line 202, column b: the cell is not UTF-8",
+    ROWS + b"1,\xff,0\n": f"line 202, column b: the cell is not UTF-8; {UTF8}",
     ROWS + b"x,u,0\n1\n": NOT_NUMERIC.format(202, "a", "x", "a"),
     b"a,b,label\n1,2,3\nx,y,z,w\n": "line 3: the row has 4 cells instead of 3",
     b"a,b,label\n1,2\n": "line 2: the row has 2 cells instead of 3",
@@ -308,6 +309,41 @@ def test_the_delimiter() -> None:
     assert sniff(b"a\tb, c, d\ne\tf\n", "") == b"\t"
     assert sniff(b"1 2 3\n4 5 6\n", "data") == b" "
     assert sniff(b"one\ntwo\n", "csv") == b","
+    assert sniff(b"a|b|label\n1|2|x\n", "csv") == b"|"
+    assert sniff(b"name | b | label\nNew York | 2 | x\n", "csv") == b"|"
+    assert sniff(b"name|b|label\nDoe, J|2|x\nRoe, R|3|y\n", "csv") == b"|"
+    assert sniff(b"a|b|c|d,x\ne|f|g|h,y\n", "csv") == b",", "other delimiters come first"
+    assert sniff(b"a|b|c;x\ne|f|g;y\n", "csv") == b";"
+    assert sniff(b"a|b|c\tx\ne|f|g\ty\n", "csv") == b"\t"
+
+
+@both
+def test_pipes_separate_cells_and_may_stand_at_the_beginning_of_a_comment(kernel):
+    data = read("csv", b"a|b|label\n1|2|x\n3|4|y\n", kernel)
+    assert (data.features.names, data.n_rows) == (("a", "b"), 2)
+    data = read("csv", b"|a|label\nu|2|x\nu|3|y\n", kernel)
+    assert data.features.names == ("column 0", "a")
+    data = read("csv", b"|1x3 Cross validator\n1,2,x\n3,4,y\n1,2,x\n3,4,y\n", kernel)
+    assert (data.n_rows, data.features.shape) == (4, (4, 2))
+
+
+LINES_ABOVE = "the line has 1 cell, the rows below have 3; if it is a title or a comment, delete it"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (b"# by hand\na,b,label\n1,2,x\n3,4,y\n", f"line 1: {LINES_ABOVE}"),
+        (b"\nThe title\nand more\na,b,label\n1,2,x\n3,4,y\n", f"line 2: {LINES_ABOVE}"),
+        (b"1,2\n1,2,x\n", "line 2: the row has 3 cells instead of 2"),
+        ("a,größe,label\n1,2,x\n3,4,ü\n".encode("latin-1"), f"line 1: the name of column 1 is not UTF-8; {UTF8}"),
+        ("a,b,label\n1,2,x\n3,4,ü\n".encode("latin-1"), f"line 3, column label: the cell is not UTF-8; {UTF8}"),
+        (b"label\nx\ny\n", "the lines have one cell; the cells of a row must be separated by commas, semicolons, tabs"),
+    ],
+)  # fmt: skip
+@both
+def test_lines_above_the_rows_and_other_encodings_are_named(text, sentence, kernel):
+    assert f"file{': ' if sentence.startswith('the lines') else ', '}{sentence}" in outcome("csv", text, kernel)
 
 
 @pytest.mark.parametrize("text", [b"a,b,label,\n1,2,x,\n3,4,y,\n5,6,x,\n", b"1,2,x,\n3,4,y,\n5,6,x,\n7,8,y,\n"])

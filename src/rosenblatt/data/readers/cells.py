@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 QUOTE, NEWLINE = ord('"'), ord("\n")
-DELIMITERS = (b";", b",", b"\t", b" ")  # if several fit equally well, the first of them is used
+DELIMITERS = (b";", b",", b"\t", b"|", b" ")  # if several fit equally well, the first of them is used
 DEFAULT_DELIMITER = b","
 BLANKS = b" \t\r"
 MISSING = frozenset((b"", b"?", b"NA", b"N/A", b"nan", b"NaN", b"null", b"None"))
@@ -23,6 +23,7 @@ SHORT_NUMBER = re.compile(
 )  # a number without exponent, which is finite
 NON_FINITE = re.compile(rb"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 MAX_TOKEN_SHOWN = 40  # characters of a token in a message
+UTF8_ADVICE = "convert the file to UTF-8, for example with iconv -f WINDOWS-1252 -t UTF-8"
 
 
 class UnclosedError(Exception):
@@ -119,7 +120,8 @@ def records(text: bytes, delimiter: bytes, start: int = 0) -> Iterator[tuple[int
 def sniff(text: bytes, extension: str) -> bytes:
     """Find the delimiter: a tab in .tsv files, else the one that splits the first lines into equal numbers of cells.
 
-    If several do, tabs are preferred, then the delimiter that gives more cells.
+    If several do, tabs are preferred, then of ; and , the one that gives more cells; pipes and blanks, which cells contain more
+    often, come last.
     """
     if extension in ("tsv", "tab"):
         return b"\t"
@@ -143,7 +145,7 @@ def _score(text: bytes, delimiter: bytes) -> tuple[int, bool, int]:
     if not counts or max(counts) < 2:
         return 0, False, 0
     grade = 3 if len(set(counts)) == 1 else 2 if len(counts) > 2 and len(set(counts[1:])) == 1 and counts[1] > 1 else 1
-    return grade, delimiter == b"\t", counts[-1] if grade > 1 and delimiter != b" " else 1
+    return grade, delimiter == b"\t", counts[-1] if grade > 1 and delimiter not in (b"|", b" ") else 1
 
 
 # --- Numbers

@@ -10,7 +10,7 @@ import numpy as np
 from ...array_types import Array, FloatArray, IntArray
 from ..table import DataError, Table, loss_of
 from . import Options
-from .cells import MISSING, NON_FINITE, SHORT_NUMBER, parse_number, quote_token
+from .cells import MISSING, NON_FINITE, SHORT_NUMBER, UTF8_ADVICE, parse_number, quote_token
 from .layout import MISSING_ADVICE, MISSING_OPTION, Kind, Layout
 from .limits import BYTES_PER_TEXT, MemoryLimit
 from .window import Window, expected_growth, grow_array, grown_size
@@ -189,7 +189,7 @@ class Columns:
         try:
             return cell.decode()
         except UnicodeDecodeError:
-            raise self._error(c, at, "the cell is not UTF-8") from None
+            raise self._error(c, at, "the cell is not UTF-8", advice=UTF8_ADVICE) from None
 
     def _missing(self, c: int, at: int) -> None:
         if c == self.layout.label:

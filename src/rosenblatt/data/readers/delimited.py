@@ -61,8 +61,9 @@ class _Reader:
     def _lay_out(self) -> tuple[bytes, Layout]:
         """The delimiter and the layout, by the first rows; a header is consumed."""
         window = self.window
-        if window.buffer[0] == COMMENT:
-            window.consume(window.buffer.index(b"\n") + 1)
+        second = window.buffer.index(b"\n") + 1
+        if window.buffer[0] == COMMENT and window.buffer.find(b"|", second, window.buffer.find(b"\n", second, window.stop)) < 0:
+            window.consume(second)
         kind, first_bytes = self.options.format or extension_of(self.source.path), FIRST_BYTES
         while True:
             whole_lines = window.buffer.rfind(b"\n", 0, first_bytes) + 1
@@ -88,6 +89,7 @@ class _Reader:
             raise DataError(self.source.name, "the file has no rows")
         width = len(found[0][1])
         alike = next((k for k, (_, cells, _) in enumerate(found) if len(cells) != width), len(found))
+        self._check_title([len(cells) for _, cells, _ in found], alike, found[0][0])
         if alike == 1 < len(found):
             self._check_width(found[1][1], width, found[1][0])
         layout = lay_out(self.source.name, [cells for _, cells, _ in found[:alike]], self.options)
@@ -180,6 +182,15 @@ class _Reader:
                 line += self.window.count(b"\n", after, at)
             at = after
         return at
+
+    def _check_title(self, widths: list[int], alike: int, at: int) -> None:
+        """Raise DataError if the first line, or some lines of one cell, stand above rows with more cells."""
+        rows = widths[alike:]
+        above = alike == 1 or (widths[0] == 1 and alike < len(rows))
+        if above and len(rows) > 1 and len(set(rows)) == 1 and rows[0] > widths[0]:
+            sentence = f"the line has {plural(widths[0], 'cell')}, the rows below have {count(rows[0])}"
+            advice = "if it is a title or a comment, delete it"
+            raise DataError(self.source.name, sentence, self.window.line_at(at), advice=advice)
 
     def _check_width(self, cells: list[bytes], width: int, at: int) -> None:
         if len(cells) != width:

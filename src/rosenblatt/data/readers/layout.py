@@ -29,7 +29,7 @@ from ...array_types import Array
 from ...reporting.text import comma_list, count, plural, quoted_list
 from ..table import Data, DataError, Table
 from . import Options
-from .cells import MISSING, NON_FINITE, parse_number
+from .cells import MISSING, NON_FINITE, UTF8_ADVICE, parse_number
 
 LABEL_NAMES = ("label", "target", "class", "y", "category", "outcome")
 MAX_COLUMNS_LISTED = 6
@@ -38,6 +38,7 @@ MAX_LABEL_CHARS = 100
 # Command-line options that error messages name.
 LABEL_OPTION, MISSING_OPTION = "--label", "--missing mean"
 MISSING_ADVICE = "use --missing mean to fill it with the mean of the column, or --ignore to leave the column out"
+ONE_COLUMN = "the lines have one cell; the cells of a row must be separated by commas, semicolons, tabs, pipes or blanks"
 
 Cells = Sequence[Sequence[bytes]]
 
@@ -195,6 +196,8 @@ def lay_out(source: str, rows: Cells, options: Options) -> Layout:
     if not body:
         raise DataError(source, "the file has a header but no rows")
     names = _column_names(source, rows[0] if header else None, len(rows[0]))
+    if len(names) == 1 and options.label is None and options.required is None and options.required_width is None:
+        raise DataError(source, ONE_COLUMN)
     ignored = {find_column(source, names, key, "to ignore") for key in options.ignore}
     if len(names) > 2 and not any(row[-1] for row in rows):  # every line ends with a delimiter
         ignored.add(len(names) - 1)
@@ -285,9 +288,16 @@ def _has_header(rows: Cells, below: list[tuple[int, int]], options: Options) -> 
 def _column_names(source: str, first: Sequence[bytes] | None, width: int) -> tuple[str, ...]:
     if first is None:
         return tuple(f"column {c}" for c in range(width))
-    names = tuple(cell.decode("utf-8", "replace") or f"column {c}" for c, cell in enumerate(first))
+    names = tuple(_decode_name(source, cell, c) or f"column {c}" for c, cell in enumerate(first))
     check_names(source, names, line=1)
     return names
+
+
+def _decode_name(source: str, cell: bytes, column: int) -> str:
+    try:
+        return cell.decode()
+    except UnicodeDecodeError:
+        raise DataError(source, f"the name of column {column} is not UTF-8", line=1, advice=UTF8_ADVICE) from None
 
 
 def _required_columns(
