@@ -128,14 +128,18 @@ def test_a_short_run_does_not_wait_for_long_ones(slow: Slow) -> None:
         assert (answers[0].body["number"], len(found)) == (7, 3)
 
 
-def test_a_run_waits_for_no_more_than_a_slice_of_longer_ones(slow: Slow, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """The others are computed again when their turn comes."""
+@pytest.mark.parametrize("n_points", [50, 10])
+def test_a_run_waits_for_no_more_than_a_slice_of_longer_ones(
+    slow: Slow, n_points: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The others are computed again when their turn comes, whether they have many points or few."""
     quick = Slow(tmp_path_factory.mktemp("quick"))
     quick.go()
-    with studio(handle=slow_answers.answer, budget=SMALL._replace(slice_seconds=0.02)) as there:
-        clients, found = in_threads([lambda n=n: there.post("/api/run", slow.request(n)) for n in range(4)])
+    budget = SMALL._replace(slice_seconds=0.02, short_slice_seconds=0.02)
+    with studio(handle=slow_answers.answer, budget=budget) as there:
+        clients, found = in_threads([lambda n=n: there.post("/api/run", slow.request(n, n_points)) for n in range(4)])
         soon(lambda: len(slow.begun()) == 4)
-        assert there.post("/api/run", quick.request(5)).body == {"number": 5}
+        assert there.post("/api/run", quick.request(5, n_points)).body == {"number": 5}
         assert found == []
         first = {n: slow.process(n) for n in range(4)}
         slow.go()
@@ -143,6 +147,41 @@ def test_a_run_waits_for_no_more_than_a_slice_of_longer_ones(slow: Slow, tmp_pat
             thread.join(20)
         assert sorted(each.body["number"] for each in found) == [0, 1, 2, 3]
         assert sum(slow.process(n) == first[n] for n in range(4)) == 1  # it moved to the place for long runs
+
+
+def test_three_points_are_answered_within_a_second_whatever_few_points_take(slow: Slow, tmp_path: Path) -> None:
+    """Other requests of few points never end, and there are more of them than may wait: those of more points are refused."""
+    quick = Slow(tmp_path / "quick")
+    quick.folder.mkdir()
+    quick.go()
+    with studio(handle=slow_answers.answer, budget=SMALL._replace(queue=3), stop_seconds=0.2) as there:
+        clients, found = in_threads([lambda n=n: there.post("/api/run", slow.request(n, 10)) for n in range(12)])
+        soon(lambda: found or there.server.app.pool.n_pending == 10)
+        for number in range(5):
+            start = time.monotonic()
+            assert there.post("/api/run", quick.request(number, 3)).body == {"number": number}
+            assert in_time(time.monotonic() - start, 1.0)
+        slow.go()
+        for thread in clients:
+            thread.join(20)
+        assert {200, 503} == {each.status for each in found}
+
+
+def test_a_run_that_moves_leaves_its_team_complete(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another worker takes its place at once, and the one that moved ends with its run."""
+    with studio(handle=slow_answers.answer, budget=SMALL._replace(short_slice_seconds=0.02)) as there:
+        started, start = [], worker_pool.Worker
+        monkeypatch.setattr(worker_pool, "Worker", lambda *arguments: started.append(1) or start(*arguments))
+        clients, found = in_threads([lambda: there.post("/api/run", slow.request(0, 3))])
+        soon(lambda: started)
+        assert found == []
+        assert os.getpriority(os.PRIO_PROCESS, slow.process(0)) == worker_pool.NICENESS
+        slow.go()
+        for thread in clients:
+            thread.join(20)
+        assert found[0].body == {"number": 0}
+        soon(lambda: has_ended(slow.process(0)))
+        assert len(started) == 1
 
 
 def test_small_requests_get_places_first() -> None:
@@ -155,8 +194,10 @@ def test_small_requests_get_places_first() -> None:
             places.leave()
 
         await places.take(0)
-        tasks = [asyncio.create_task(take(size)) for size in (5, 1, 3, 2, 3)]
+        tasks = [asyncio.create_task(take(size)) for size in (5, 1, 3, 2, 3, 7)]
         await asyncio.sleep(0)
+        assert not places.displace(7)
+        assert places.displace(6)  # the largest
         tasks[3].cancel()  # while it waits
         places.leave()
         tasks[1].cancel()  # when it has got a place

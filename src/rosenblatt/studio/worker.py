@@ -53,6 +53,12 @@ class Worker:
             raise TimeoutError
         return self._connection.recv()
 
+    def lower_priority(self, niceness: int) -> None:
+        """Set the priority of the process, as of the command `nice`."""
+        if hasattr(os, "setpriority"):
+            with contextlib.suppress(OSError):  # the process has ended
+                os.setpriority(os.PRIO_PROCESS, self._process.pid, niceness)
+
     def kill(self) -> None:
         """Stop the process; a thread that waits for its answer gets an EOFError."""
         self._process.kill()

@@ -1,9 +1,9 @@
 """The runs that a server computes at a time: no run waits for much longer ones, and none exceeds the time limit.
 
-Runs of few points are short: they have places and workers of their own, with a higher priority. How long another run takes is
-not known beforehand. Each is computed first for a slice of time. If it takes longer, it moves to a place for long runs; if none
-is free, it is stopped, and computed again when its turn comes. Among runs that wait, those of fewer points come first. Workers
-are ready before the server accepts requests, and one that is stopped is replaced at once.
+Runs of few points are usually short: they have places and workers of their own, with a higher priority. How long a run takes
+is not known beforehand. Each is computed first for a slice of time. If it takes longer, it moves to a place for long runs; if
+none is free, it is stopped, and computed again when its turn comes. Among runs that wait, those of fewer points come first.
+Workers are ready before the server accepts requests, and one that is stopped is replaced at once.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from heapq import heappop, heappush
 from itertools import count
@@ -24,7 +25,7 @@ from ..reporting.text import short
 from .answers import Outcome
 from .worker import DIED, RUN_SECONDS, STOPPED, Worker, prepare
 
-# Up to this many points, runs and proofs of all algorithms take at most 0.3 s with the default knobs.
+# Up to this many points, runs and proofs take at most 0.2 s with the default knobs, unless columns differ in scale by far.
 SHORT_REQUEST_POINTS = 10
 # Priority of workers for larger requests, as of the command `nice`.
 NICENESS = 5
@@ -32,7 +33,6 @@ NICENESS = 5
 LEFT_S = 0.3
 # Seconds after which another worker is started if one could not start, for lack of memory.
 RESTART_S = 1.0
-FULL = "too many runs are waiting; try again"
 
 Handle = Callable[..., Outcome]
 Result = TypeVar("Result")
@@ -41,11 +41,12 @@ Result = TypeVar("Result")
 class Budget(NamedTuple):
     """Limits of the workers."""
 
-    short_runs: int = 2  # runs of few points computed at a time
+    short_runs: int = 2  # runs of few points computed at a time for their first slice of time
     slices: int = 2  # other runs computed at a time for their first slice of time
     long_runs: int = 3  # runs computed at a time for longer
+    short_slice_seconds: float = 0.4  # a run of few points waits for one slice at most, and is to be answered within a second
     slice_seconds: float = 0.6
-    queue: int = 16  # short runs that wait, and others
+    queue: int = 16  # runs of few points that wait, and others
     wait_seconds: float = 60.0  # time to wait for a place
     run_seconds: float = RUN_SECONDS  # time to compute the answer, after the slice
 
@@ -75,7 +76,7 @@ class Places:
         try:
             await turn
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
+            if turn.done() and not turn.cancelled() and turn.exception() is None:
                 self.leave()
             raise
 
@@ -87,6 +88,15 @@ class Places:
                 turn.set_result(None)
                 return
         self._free += 1
+
+    def displace(self, size: int) -> bool:
+        """Refuse the largest of those that wait, if it is larger than `size`."""
+        waiting = [each for each in self._waiting if not each[-1].done()]
+        largest = max(waiting, default=None)
+        if largest is None or largest[0] <= size:
+            return False
+        largest[-1].set_exception(_full())
+        return True
 
 
 class Place:
@@ -100,7 +110,7 @@ class Place:
             async with asyncio.timeout(self._timeout):
                 await self._places.take(self._size)
         except TimeoutError:
-            raise HTTPException(503, FULL, {"Retry-After": "1"}) from None
+            raise _full() from None
         return self
 
     def move(self, other: Places) -> bool:
@@ -116,6 +126,15 @@ class Place:
 
 
 # --- Workers
+
+
+@dataclass
+class Computation:
+    """A job that a worker computes."""
+
+    worker: Worker
+    answer: asyncio.Future[Outcome]
+    outside: bool = False  # its worker has left the team, and ends with the job
 
 
 class Team:
@@ -152,20 +171,28 @@ class Team:
             task.cancel()
 
     @contextlib.asynccontextmanager
-    async def computing(self, job: tuple[Any, ...]) -> AsyncIterator[asyncio.Future[Outcome]]:
+    async def computing(self, job: tuple[Any, ...]) -> AsyncIterator[Computation]:
         """Give a job to a worker, which is replaced if it has not answered at the end."""
         worker = await self._ready.get()
-        answer = _in_thread(worker.ask, job)
+        computation = Computation(worker, _in_thread(worker.ask, job))
+        answer = computation.answer
         try:
-            yield answer
+            yield computation
         finally:
-            if answer.done() and not answer.cancelled() and answer.exception() is None:
+            if not computation.outside and answer.done() and not answer.cancelled() and answer.exception() is None:
                 self._ready.put_nowait(worker)
             else:
                 answer.cancel()
                 worker.kill()
                 self._workers.discard(worker)
-                self._replace()
+                if not computation.outside:
+                    self._replace()
+
+    def let_go(self, computation: Computation) -> None:
+        """Replace a worker while it computes: it finishes its job with a lower priority, and then ends."""
+        computation.outside = True
+        computation.worker.lower_priority(NICENESS)
+        self._replace()
 
     def _replace(self) -> None:
         if not self._closed:
@@ -191,6 +218,28 @@ class Team:
 # --- The pool
 
 
+@dataclass
+class Lane:
+    """Requests that are computed alike: their places for the first slice of time, and their workers."""
+
+    slices: Places
+    team: Team
+    slice_seconds: float
+    limit: int  # requests that wait or are computed
+    n_pending: int = 0
+
+    @contextlib.contextmanager
+    def entered(self, size: int) -> Iterator[None]:
+        """Count a request; if too many wait, raise status 503 for this one or for a larger one."""
+        if self.n_pending >= self.limit and not self.slices.displace(size):
+            raise _full()
+        self.n_pending += 1
+        try:
+            yield
+        finally:
+            self.n_pending -= 1
+
+
 class WorkerPool:
     """Computes answers in processes. To be used in one event loop only.
 
@@ -204,37 +253,35 @@ class WorkerPool:
 
     def __init__(self, budget: Budget, handle: Handle) -> None:
         prepare()
-        self._budget = budget
-        self._short_runs, self._slices, self._long_runs = map(Places, budget[:3])
-        self._short_team = Team(handle, budget.short_runs)
-        self._team = Team(handle, budget.slices + budget.long_runs, NICENESS)
-        self._pending = {True: 0, False: 0}  # requests of few points that wait or are computed, and others
+        self._budget, self._long_runs = budget, Places(budget.long_runs)
+
+        def lane(n_slices: int, team: Team, seconds: float) -> Lane:
+            return Lane(Places(n_slices), team, seconds, n_slices + budget.long_runs + budget.queue)
+
+        self._short = lane(budget.short_runs, Team(handle, budget.short_runs), budget.short_slice_seconds)
+        team = Team(handle, budget.slices + budget.long_runs, NICENESS)
+        self._others = lane(budget.slices, team, budget.slice_seconds)
 
     @property
     def n_pending(self) -> int:
         """Number of requests that wait or are computed."""
-        return sum(self._pending.values())
+        return self._short.n_pending + self._others.n_pending
 
     async def start(self) -> None:
         """Wait until all workers are ready."""
-        await asyncio.gather(self._short_team.start(), self._team.start())
+        await asyncio.gather(self._short.team.start(), self._others.team.start())
 
     def close(self) -> None:
         """Stop all workers."""
-        self._short_team.close()
-        self._team.close()
+        self._short.team.close()
+        self._others.team.close()
 
     async def run(self, request: Request, *job: Any, n_points: int) -> Outcome:
         """Return the outcome of a job; raise status 503 if too many are waiting or the time is up.
 
         If the client leaves, the job is stopped: the page sends a new request whenever a point moves.
         """
-        budget, is_short = self._budget, n_points <= SHORT_REQUEST_POINTS
-        computed = budget.short_runs if is_short else budget.slices + budget.long_runs
-        if self._pending[is_short] >= computed + budget.queue:
-            raise HTTPException(503, FULL, {"Retry-After": "1"})
-        self._pending[is_short] += 1
-        work = asyncio.create_task(self._work_shortly(job, n_points) if is_short else self._work(job, n_points))
+        work = asyncio.create_task(self._work(job, n_points))
         left = asyncio.create_task(_wait_until_left(request))
         try:
             await asyncio.wait({work, left}, return_when=asyncio.FIRST_COMPLETED)
@@ -246,22 +293,22 @@ class WorkerPool:
         finally:
             work.cancel()
             left.cancel()
-            self._pending[is_short] -= 1
-
-    async def _work_shortly(self, job: tuple[Any, ...], size: int) -> Outcome:
-        """Compute a job of few points."""
-        async with Place(self._short_runs, size, self._budget.wait_seconds), self._short_team.computing(job) as answer:
-            return await self._outcome(answer)
 
     async def _work(self, job: tuple[Any, ...], size: int) -> Outcome:
         """Compute a job: for a slice of time, and if that is not enough, in a place for long runs."""
-        budget = self._budget
-        async with Place(self._slices, size, budget.wait_seconds) as place, self._team.computing(job) as answer:
-            finished, _ = await asyncio.wait({answer}, timeout=budget.slice_seconds)
-            if finished or place.move(self._long_runs):
-                return await self._outcome(answer)
-        async with Place(self._long_runs, size, budget.wait_seconds), self._team.computing(job) as answer:
-            return await self._outcome(answer)
+        wait_seconds = self._budget.wait_seconds
+        lane = self._short if size <= SHORT_REQUEST_POINTS else self._others
+        with lane.entered(size):
+            async with Place(lane.slices, size, wait_seconds) as place, lane.team.computing(job) as computation:
+                finished, _ = await asyncio.wait({computation.answer}, timeout=lane.slice_seconds)
+                if finished or place.move(self._long_runs):
+                    if not finished and lane is self._short:
+                        lane.team.let_go(computation)
+                    return await self._outcome(computation.answer)
+        lane = self._others
+        with lane.entered(size):
+            async with Place(self._long_runs, size, wait_seconds), lane.team.computing(job) as computation:
+                return await self._outcome(computation.answer)
 
     async def _outcome(self, answer: asyncio.Future[Outcome]) -> Outcome:
         try:
@@ -271,6 +318,10 @@ class WorkerPool:
             raise HTTPException(503, STOPPED.format(short(self._budget.run_seconds))) from None
         except (EOFError, OSError):
             raise HTTPException(503, DIED) from None
+
+
+def _full() -> HTTPException:
+    return HTTPException(503, "too many runs are waiting; try again", {"Retry-After": "1"})
 
 
 def _in_thread(function: Callable[..., Result], *arguments: Any) -> asyncio.Future[Result]:
