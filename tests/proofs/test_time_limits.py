@@ -18,7 +18,8 @@ from rosenblatt.certificates.time_limit import OutOfTimeError, check_time, run_u
 from rosenblatt.data.problem import make_problem
 from rosenblatt.proofs import prover
 from rosenblatt.proofs.minimum_errors.clashes import ClashFinder, plane_for
-from rosenblatt.svm.nearest_points import nearest_points
+from rosenblatt.svm.nearest_points import approach, nearest_points
+from rosenblatt.svm.signed_rows import SignedRows
 
 
 def _normal(n: int, d: int, n_classes: int = 2, noise: float = 0.0) -> tuple[Any, Any]:
@@ -101,6 +102,30 @@ def test_every_step_towards_the_nearest_points_looks_at_the_clock(monkeypatch: A
     _stop_clock(monkeypatch, 5)
     with run_until(1.0), pytest.raises(OutOfTimeError):
         nearest_points(problem)
+
+
+def test_every_row_that_a_run_starts_from_looks_at_the_clock(monkeypatch: Any) -> None:
+    """The factor of thousands of rows takes minutes."""
+    X, y = _normal(80, 90)
+    rows = SignedRows(make_problem(X, y, 2))
+    calls = _stop_clock(monkeypatch, 10**9)
+    approach(rows, tol=1e-6, max_steps=0, start=np.ones(80))
+    assert next(calls) >= 80
+    _stop_clock(monkeypatch, 40)
+    with run_until(1.0), pytest.raises(OutOfTimeError):
+        approach(rows, tol=1e-6, max_steps=0, start=np.ones(80))
+
+
+def test_exact_systems_and_checks_of_clashes_have_the_deadline_of_the_search(monkeypatch: Any) -> None:
+    X, y = np.random.default_rng(0).normal(size=(60, 4)), np.arange(60) % 2
+    left, seconds = np.ones(60, bool), 1e6
+    finder = ClashFinder(make_problem(X, y, 2), time.perf_counter() + seconds)
+    assert isinstance(finder.find(left), tuple)
+    with monkeypatch.context() as patch:
+        patch.setattr("rosenblatt.svm.exact_separation.SECONDS_PER_SYSTEM", seconds)
+        assert finder.find(left) is None
+    monkeypatch.setattr(finder, "_checked", lambda _: check_time(2 * seconds))
+    assert finder.find(left) is None
 
 
 def test_pairs_of_equal_rows_are_compared_until_the_deadline(monkeypatch: Any) -> None:

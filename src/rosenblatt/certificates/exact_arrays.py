@@ -211,7 +211,8 @@ def _canonical(indices: Array, indptr: Array, data: Array) -> bool:
 
 
 def _sorted_rows(rows: Array, columns: Array, data: Array, shape: tuple[int, int]) -> SparseRows:
-    order = np.lexsort((columns, rows))
+    # One number per entry is sorted several times as fast as two, if it fits.
+    order = np.argsort(rows * shape[1] + columns) if shape[0] * shape[1] < 2**63 else np.lexsort((columns, rows))
     rows, columns, data = rows[order], columns[order], data[order]
     first = np.ones(len(data), bool)
     first[1:] = (np.diff(rows) != 0) | (np.diff(columns) != 0)

@@ -178,6 +178,7 @@ class Corral:
     def settle(self) -> None:
         """Minor cycles: move to the point of least norm of the affine hull; drop rows whose weight becomes zero on the way."""
         while True:
+            check_time()
             x, (y, v) = self.a[self.places], self._affine(1)
             out = np.flatnonzero(y <= EPS)
             if not len(out):
@@ -199,7 +200,11 @@ class Corral:
 
     def begin(self, places: IntArray, weights: FloatArray) -> None:
         """Start from weighted rows of every side; rows that depend on others are left out."""
-        entered = [place for place in places if self._enter(int(place))]
+        entered = []
+        for place in places.tolist():  # the factor of many rows takes long
+            check_time()
+            if self._enter(place):
+                entered.append(place)
         self.a[:] = 0.0
         self.a[entered] = np.maximum(weights[np.isin(places, entered)], 1e-300)
         self.a /= np.maximum(self.sums(self.a), 1e-300)[self.side]

@@ -90,9 +90,9 @@ def _decide(rows: SignedRows, places: IntArray, weights: FloatArray, apart: bool
     if found is not None:
         return found
     lifted = _lifted(rows, places) if len(places) <= MAX_SYSTEM_ROWS else []
-    if lifted and budget.allows(
-        SECONDS_PER_SYSTEM * len(lifted) ** 3.5 * max(value.bit_length() for row in lifted for value in row)
-    ):
+    bits = max((value.bit_length() for row in lifted for value in row), default=0)
+    if lifted and budget.allows(seconds := SECONDS_PER_SYSTEM * len(lifted) ** 3.5 * bits):
+        check_time(seconds)
         solution = _meeting(lifted, rows.n_sides)
         if solution is not None:
             return _meet(list(places), solution)

@@ -126,9 +126,10 @@ class ClashFinder:
         part = replace(self.problem, visited=positions)
         try:
             with np.errstate(all="ignore"), run_until(time.monotonic() + self.deadline - time.perf_counter()):
-                found = nearest_points(part, max_steps=MAX_SOLVER_STEPS, progress=current_callback())
-        except NotSeparable as proof:
-            return tuple(proof.rows) if proof.exact and self._checked(proof) else None
+                try:
+                    found = nearest_points(part, max_steps=MAX_SOLVER_STEPS, progress=current_callback())
+                except NotSeparable as proof:
+                    return tuple(proof.rows) if proof.exact and self._checked(proof) else None
         except (ValueError, OutOfTimeError):  # ValueError: the plane cannot be represented in floats
             return None
         return plane_with_errors(self.problem, found.coef, found.bias)
