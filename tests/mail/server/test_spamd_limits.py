@@ -57,50 +57,6 @@ def test_a_client_that_never_reads_blocks_no_other() -> None:
         server.stop()  # waits for what was begun, and the begun ends by its limit
 
 
-def test_too_many_at_once_are_refused_politely() -> None:
-    spam_filter = Plain()
-    spam_filter.go.clear()
-    with serving(spam_filter, limits=Limits(connections=2)) as (addresses, _):
-        with connected(addresses) as first, connected(addresses) as second:
-            for each in (first, second):
-                each.sendall(request("CHECK", SPAM))
-            assert all(spam_filter.begun.acquire(timeout=30) for _ in range(2))
-            refused = b"SPAMD/1.5 75 EX_TEMPFAIL: too many connections; try again\r\n"
-            assert answer_to(addresses, request("CHECK", SPAM)) == refused
-            spam_filter.go.set()
-            for each in (first, second):
-                assert b"Spam: True" in all_of(each)
-        soon(lambda: b"Spam: True" in answer_to(addresses, request("CHECK", SPAM)))
-
-
-def test_connections_far_over_the_limit_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rosenblatt.mail.server.spamd.EXTRA_CONNECTIONS", 1)
-    limits, spam_filter = Limits(connections=1, stop_seconds=0.1), Plain()
-    spam_filter.go.clear()
-    with serving(spam_filter, limits=limits) as (addresses, _), connected(addresses) as begun:
-        begun.sendall(request("CHECK", SPAM))
-        assert spam_filter.begun.acquire(timeout=30)
-        with connected(addresses) as reported:
-            assert reported.recv(1000).startswith(b"SPAMD/1.5 75 EX_TEMPFAIL: too many")
-            assert answer_to(addresses, request("CHECK", SPAM)) == b""
-        spam_filter.go.set()
-
-
-@pytest.mark.parametrize(
-    "begun", [b"CHECK SPAMC/1.5\r\nContent-len", b"CHECK SPAMC/1.5\r\nContent-length: 500\r\n\r\nSubject: "]
-)
-def test_clients_that_keep_the_server_waiting_make_room(monkeypatch: pytest.MonkeyPatch, begun: bytes) -> None:
-    monkeypatch.setattr("rosenblatt.mail.server.spamd.KEEPS_PLACE_S", 0.05)
-    with serving(Plain(), limits=Limits(connections=20)) as (addresses, _), contextlib.ExitStack() as stack:
-        waiting = [stack.enter_context(connected(addresses)) for _ in range(20)]
-        for each in waiting:
-            each.sendall(begun)
-        time.sleep(0.1)
-        for _ in range(3):
-            assert b"Spam: True" in answer_to(addresses, request("CHECK", SPAM))
-        assert all_of(waiting[0]) == b""  # the oldest
-
-
 def test_the_head_of_a_request_has_a_deadline() -> None:
     """However it drips."""
     with serving(Plain(), limits=Limits(idle_seconds=0.5)) as (addresses, _), connected(addresses) as client:
@@ -180,14 +136,6 @@ def test_what_a_packed_mail_makes_is_held() -> None:
         assert b"65 EX_DATAERR: the mail is larger" in answer_to(
             addresses, request("CHECK", zlib.compress(bytes(300_001)), "Compress: zlib")
         )
-
-
-def test_a_client_that_disconnects_early_leaves_nothing_behind(plain: Any) -> None:
-    for cut in (0, 3, 20, 60, len(request("PROCESS", SPAM))):
-        with connected(plain[1]) as client:
-            client.sendall(request("PROCESS", SPAM)[:cut])
-            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # a reset, not an end
-    assert b"Spam: True" in answer_to(plain[1], request("CHECK", SPAM))
 
 
 def test_slow_work_does_not_stop_others() -> None:

@@ -14,7 +14,9 @@ from ...serving.sockets import ServeError
 from ...validation import ParameterError, check_integer, check_number
 from ..store.permissions import repair_secret
 
-EXTRA_CONNECTIONS = 64  # connections over the limit that get an error; further ones are closed
+# Connections over the limit. Those of other spamd clients are served; of the client at the limit, or of HTTP, as many get an
+# error, and further ones are closed.
+EXTRA_CONNECTIONS = 64
 TOKEN_VARIABLE = "ROSENBLATT_MAIL_TOKEN"
 MIN_TOKEN_LENGTH = 16
 MAX_TOKEN_BYTES = 10_000
@@ -27,8 +29,8 @@ class Limits(NamedTuple):
     bytes_at_once: int = 256 * 2**20  # size of all mails in memory; answers may take twice as much again
     header_lines: int = 64  # header lines of one request, without the mail
     header_bytes: int = 16 * 1024
-    # Open connections, for spamd and HTTP each. One more displaces one that is still sending; if there is none,
-    # EXTRA_CONNECTIONS more get an error.
+    # Open connections: of each spamd client, and of all HTTP clients. One more displaces one that is still sending; if there
+    # is none, a spamd client waits for a second before it gets an error.
     connections: int = 256
     idle_seconds: float = 10.0  # time for the head of a request, and between the packets of its mail
     read_seconds: float = 60.0  # time to receive a request

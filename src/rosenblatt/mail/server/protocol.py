@@ -9,6 +9,7 @@ Facts: SpamAssassin's spamd/PROTOCOL (versions 1.2 to 1.5), and what spamc 4.0.1
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 import zlib
 from collections.abc import Awaitable, Callable, Sequence
@@ -91,6 +92,8 @@ def head_of(command: str, lines: Sequence[bytes]) -> Head:
     length = values.get(b"content-length")
     if length is not None and not _LENGTH.fullmatch(length):
         raise RequestError("EX_PROTOCOL", "Content-length must be a whole number")
+    if b"transfer-encoding" in values:  # a second statement of where the mail ends
+        raise RequestError("EX_PROTOCOL", "the protocol has no Transfer-Encoding; send Content-length alone")
     packing = values.get(b"compress", b"").lower()
     if packing not in (b"", b"zlib"):
         raise RequestError("EX_PROTOCOL", "Compress must be zlib")
@@ -150,9 +153,10 @@ class Inbox:
 
     async def line(self) -> bytes | None:
         """The next line without its line end, or None if the stream ends first."""
-        while (at := self._kept.find(b"\n")) < 0:
-            if len(self._kept) > self._limits.header_bytes:
-                raise RequestError("EX_PROTOCOL", "a line of the request is too long")
+        max_bytes = self._limits.header_bytes
+        while (at := self._kept.find(b"\n", 0, max_bytes + 1)) < 0:
+            if len(self._kept) > max_bytes:
+                raise RequestError("EX_PROTOCOL", f"a line of the request is longer than {plural(max_bytes, 'byte')}")
             if not await self._more():
                 return None
         line = bytes(self._kept[:at])
@@ -166,8 +170,11 @@ class Inbox:
         while line := await self.line():
             lines.append(line)
             size += len(line)
-            if len(lines) > self._limits.header_lines or size > self._limits.header_bytes:
-                raise RequestError("EX_PROTOCOL", "the request has too many header lines")
+            if len(lines) > self._limits.header_lines:
+                raise RequestError("EX_PROTOCOL", f"the request has more than {self._limits.header_lines} header lines")
+            if size > self._limits.header_bytes:
+                limit = plural(self._limits.header_bytes, "byte")
+                raise RequestError("EX_PROTOCOL", f"the header lines of the request are longer than {limit} together")
         if line is None:
             raise RequestError("EX_PROTOCOL", "the request ends within its header lines")
         return lines
@@ -195,9 +202,13 @@ class Inbox:
         return mail
 
     async def rest(self, max_bytes: int) -> None:
-        """Read and count up to `max_bytes` further bytes: closing with unread bytes would cut off the answer."""
-        while self.surplus <= max_bytes and (chunk := await self._reader.read(READ_BYTES)):
-            self.surplus += len(chunk)
+        """Read and count up to `max_bytes` further bytes: closing with unread bytes would cut off the answer.
+
+        A reset by the client is an end like any other, since nothing more is expected from it.
+        """
+        with contextlib.suppress(OSError):
+            while self.surplus <= max_bytes and (chunk := await self._reader.read(READ_BYTES)):
+                self.surplus += len(chunk)
 
     async def _more(self) -> bool:
         async with asyncio.timeout(self._limits.idle_seconds):

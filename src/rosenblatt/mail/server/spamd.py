@@ -5,21 +5,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-import socket
-from collections import Counter
 from functools import partial
 from time import perf_counter
 
 from ...reporting.text import fixed, plural
-from ...serving.sockets import KEEPS_PLACE_S
 from ..identity import stamped
 from ..message.headers import LINE_END, STAMP, header_span, without_headers
 from ..store.connection import FoldedError
 from ..verdict import header_value, supporting, symbols
 from . import protocol
 from .engine import DEFAULT_REASONS, THRESHOLD, TIMEOUT_MESSAGE, Engine, Judgment, failure
-from .limits import EXTRA_CONNECTIONS, Budget, Limits, Share
+from .limits import Budget, Limits, Share
 from .monitoring import Journal, Metrics
+from .places import Places, is_unix
 from .protocol import Head, Inbox, RequestError, inflated
 
 # Headers of these names that a sender has written are removed.
@@ -44,9 +42,8 @@ class Spamd:
     ) -> None:
         self._engine, self._limits, self._budget, self._metrics = engine, limits, budget, metrics
         self._journal, self._tell_tcp, self._tell_socket = journal, tell_tcp, tell_socket
+        self._places = Places(limits.connections)
         self._open: set[asyncio.Task[None]] = set()
-        # Connections whose request has not arrived completely, with the address of the client and the time, the oldest first.
-        self._receiving: dict[asyncio.Task[None], tuple[str, float]] = {}
         self._silent: set[asyncio.Task[None]] = set()  # connections without a request yet
         self._stopping = False
 
@@ -57,18 +54,15 @@ class Spamd:
     async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        if len(self._open) >= self._limits.connections:
-            self._displace_one()
-        if len(self._open) >= self._limits.connections + EXTRA_CONNECTIONS:
+        if not self._places.enter(task, writer):
             writer.transport.abort()
             return
         self._open.add(task)
         self._silent.add(task)
-        self._receiving[task] = _address(writer), perf_counter()
         self._metrics.connections["spamd"] += 1
         try:
             await _Session(self, reader, writer, task).run()
-        except asyncio.CancelledError:  # `stop` canceled this task, and no other task waits for it
+        except asyncio.CancelledError:  # by `stop` or for another client, and no other task waits for it
             writer.transport.abort()
         except Exception as error:
             writer.transport.abort()
@@ -77,30 +71,15 @@ class Spamd:
         finally:
             self._metrics.connections["spamd"] -= 1
             self._silent.discard(task)
-            self._receiving.pop(task, None)
+            self._places.leave(task)
             self._open.discard(task)
-
-    def _displace_one(self) -> None:
-        """Abort the oldest connection that has been sending for long, if any, of the client that has the most of them."""
-        late = perf_counter() - KEEPS_PLACE_S
-        slow = {task: address for task, (address, began) in self._receiving.items() if began < late}
-        if slow:
-            (most, _), *_ = Counter(slow.values()).most_common(1)
-            task = next(task for task, address in slow.items() if address == most)
-            del self._receiving[task]
-            self._open.discard(task)
-            task.cancel()
 
     def refusal_of_tell(self, writer: asyncio.StreamWriter) -> str | None:
         """Why a client may not teach the filter; None if it may."""
-        if _is_unix(writer):
+        if is_unix(writer):
             return None if self._tell_socket else "this server does not learn from clients of its socket"
         hint = "use its Unix socket (spamc -U), or start it with --allow-tell"
         return None if self._tell_tcp else f"this server does not learn from clients over TCP: {hint}"
-
-    def received(self, task: asyncio.Task[None]) -> None:
-        """Note that the request of a connection has arrived completely."""
-        self._receiving.pop(task, None)
 
     async def stop(self, seconds: float) -> None:
         """Close connections without a request, and finish the others; after `seconds` they are aborted."""
@@ -113,14 +92,6 @@ class Spamd:
             task.cancel()
         if self._open:
             await asyncio.wait(tuple(self._open))
-
-
-def _is_unix(writer: asyncio.StreamWriter) -> bool:
-    return bool(writer.get_extra_info("socket").family == socket.AF_UNIX)
-
-
-def _address(writer: asyncio.StreamWriter) -> str:
-    return "socket" if _is_unix(writer) else str(writer.get_extra_info("peername", [""])[0])
 
 
 class _Session:
@@ -147,17 +118,21 @@ class _Session:
                     if fault.code == "EX_TEMPFAIL" and not self._spamd._stopping:
                         self._spamd._journal.warn(fault.sentence)
                     sent = fault.answer()
+                self._spamd._places.request_received(self._task)
                 self._rest = self._rest or asyncio.create_task(self._inbox.rest(self._limits.message_bytes))
                 await self._send(sent)
         except OSError:  # the client has disconnected, or received the answer too slowly
             self._outcome = "gone"
+        except asyncio.CancelledError:
+            self._outcome = "closed"
+            raise
         finally:
             await self._end()
 
     async def _answer(self, share: Share) -> bytes:
         """The answer to the request; empty if there was none."""
         spamd = self._spamd
-        if spamd._stopping or len(spamd._open) > self._limits.connections:
+        if spamd._stopping or not await spamd._places.wait(self._task):
             self._kind = "refused"
             raise RequestError(
                 "EX_TEMPFAIL", "the server is stopping" if spamd._stopping else "too many connections; try again"
@@ -168,12 +143,13 @@ class _Session:
                     head = await self._head()
                 if not isinstance(head, Head):
                     return head
+                spamd._places.head_received(self._task)
                 if head.tell and (refusal := spamd.refusal_of_tell(self._writer)):
                     raise RequestError("EX_UNAVAILABLE", refusal)
                 mail = await self._inbox.mail(head, share)
         except TimeoutError:
             raise RequestError("EX_TIMEOUT", "the request arrived too slowly") from None
-        spamd.received(self._task)
+        spamd._places.request_received(self._task)
         self._size = len(mail)
         self._rest = asyncio.create_task(self._inbox.rest(self._limits.message_bytes))
         try:
@@ -238,11 +214,12 @@ class _Session:
         size = "" if self._size is None else f", {plural(self._size, 'byte')}"
         detail = f", {self._detail}" if self._detail else ""
         spamd._journal.request(f"spamd {self._kind} {self._outcome} {fixed(1e3 * seconds, 1)} ms{size}{detail}")
+        spamd._places.answered(self._task)
         if self._rest:
-            await asyncio.wait((self._rest,), timeout=0 if self._outcome == "gone" else LINGER_S)
-            self._rest.cancel()
-            with contextlib.suppress(asyncio.CancelledError, OSError):
-                await self._rest
+            try:
+                await asyncio.wait((self._rest,), timeout=LINGER_S if self._outcome not in ("gone", "closed") else 0)
+            finally:
+                self._rest.cancel()
         self._writer.close()
         with contextlib.suppress(OSError):
             async with asyncio.timeout(LINGER_S):
