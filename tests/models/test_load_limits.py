@@ -9,6 +9,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+import sklearn
 from sealed_files import loaded, packed, parts_of, saved_files
 from trained_models import assert_same, rows, trained
 
@@ -215,3 +216,51 @@ def test_many_small_arrays_load_in_linear_time(files, monkeypatch):
     assert gc.isenabled() == enabled
     assert gc.get_stats()[0]["collections"] - before <= 2
     assert len(calls) < n
+
+
+def column_transformer(width: int, steps: int, columns, places: list[int]) -> bytes:
+    """A file whose ColumnTransformer has many steps that select the same of many named columns, and drops the others."""
+    rest = sorted(set(range(width)) - set(places))
+    masked = columns.get("list", [""])[0] is True
+    left = {"list": [not each for each in columns["list"]] if masked else [f"n{at}" for at in rest]}
+    each = [[f"k{at}", "drop", columns] for at in range(steps)]
+    transformer = {
+        "class": "ColumnTransformer", "parameters": {}, "steps": each, "remainder": "drop",
+        "fitted": {"n_features_in_": width, "feature_names_in_": {"text": ["O", [f"n{at}" for at in range(width)]]}},
+        "made": [*each, ["remainder", "drop", left]],
+        "indices": [*([one[0], places] for one in each), ["remainder", rest]],
+        "outputs": [[key, 0, 0] for key in (*(one[0] for one in each), "remainder")],
+        "sparse": False,
+    }  # fmt: skip
+    pipeline = {"class": "Pipeline", "parameters": {}, "steps": [["a", transformer]]}
+    meta = {"object": "pipeline", "sklearn": sklearn.__version__, "steps": pipeline, "provenance": {}}
+    return packed(meta, {})
+
+
+@pytest.mark.parametrize(
+    ("width", "steps", "columns", "places"),
+    [
+        (100_000, 5_000, {"list": ["n0"]}, [0]),
+        (100_000, 5_000, {"slice": ["n99998", "n99999", None]}, [99_998, 99_999]),
+        (100_000, 5_000, {"slice": [0, None, None]}, [0]),  # refused: it selects all columns
+        (100_000, 1, {"list": [True, False] * 50_000}, list(range(0, 100_000, 2))),
+    ],
+)  # fmt: skip
+def test_many_columns_and_steps_load_in_linear_time(width, steps, columns, places, monkeypatch):
+    raw = column_transformer(width, steps, columns, places)
+    started = time.process_time()
+    if columns == {"slice": [0, None, None]}:
+        with pytest.raises(rb.ModelError, match="columns are invalid"):
+            loaded(raw, monkeypatch)
+    else:
+        assert len(loaded(raw, monkeypatch)[0].transformers_) == steps + 1
+    assert time.process_time() - started < 15.0  # less than a second; a minute if each step looks at all names
+
+
+def test_the_number_of_steps_is_limited(monkeypatch):
+    inner = {"class": "Pipeline", "parameters": {}, "steps": [["a", "passthrough"]]}
+    many = {"class": "Pipeline", "parameters": {}, "steps": [[f"k{at}", inner] for at in range(6_000)]}
+    both = {"class": "Pipeline", "parameters": {}, "steps": [["a", many], ["b", many]]}
+    meta = {"object": "pipeline", "sklearn": sklearn.__version__, "steps": both, "provenance": {}}
+    with pytest.raises(rb.ModelError, match="a Pipeline has more than 10,000 steps"):
+        loaded(packed(meta, {}), monkeypatch)

@@ -6,11 +6,14 @@ before it makes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ..reporting.text import count
+from .column_selection import Selection, are_columns, same_columns
 from .container import Arrays, Meta
 from .model import Model
 from .pipelines import COMPOSITES, MAX_STEPS, OUTPUT, OUTPUTS, PARAMETERS, WORDS, is_pipeline, join_names
@@ -20,13 +23,15 @@ from .strict_json import require
 from .transformers import MAX_JOBS, TRANSFORMERS, Transformer, features_made
 
 MAX_DEPTH = 10
+VERSION = re.compile(r"[0-9A-Za-z.+!-]{1,40}")  # it is part of a message
 KEYS = {"object", "sklearn", "steps", "provenance"}
 
 
 def pipeline_from_parts(meta: Meta, arrays: Arrays, from_parts: Callable[[Meta, Arrays], Model]) -> Any:
     """Check every part of a file and return the Pipeline."""
     require(set(meta) == KEYS and isinstance(meta["provenance"], dict), "the metadata have missing or unknown keys")
-    require(isinstance(meta["sklearn"], str) and len(meta["sklearn"]) <= 40, "the version of scikit-learn is missing")
+    named = isinstance(meta["sklearn"], str) and VERSION.fullmatch(meta["sklearn"])
+    require(named, "the version of scikit-learn is missing or invalid")
     require(all(name.startswith("step.") for name in arrays), "a Pipeline has an unknown array")
     reader = _Reader(meta["sklearn"], dict(arrays), from_parts)
     pipeline = reader.node(meta["steps"], "", final=True, fitted=True)
@@ -52,12 +57,15 @@ class _Reader:
         self.version, self.arrays, self.from_parts = version, arrays, from_parts
         self.same_version = version.split(".")[:2] == sklearn.__version__.split(".")[:2]
         self.installed = sklearn.__version__
+        self.steps = 0
 
     def node(self, node: Any, path: str, *, final: bool = False, fitted: bool, depth: int = 0) -> Any:
         require(depth < MAX_DEPTH, "a Pipeline is nested too deeply")
         if node is None or (isinstance(node, str) and node in WORDS):
             return node
         require(isinstance(node, dict), f"step {path!r} is invalid")
+        self.steps += 1
+        require(self.steps <= MAX_STEPS, f"a Pipeline has more than {count(MAX_STEPS)} steps")
         if "model" in node:
             require(final and set(node) == {"model", "place"} and type(node["place"]) is int, f"step {path!r} is invalid")
             return self._estimator(node["model"], f"step.{node['place']}.")
@@ -166,7 +174,7 @@ class _Reader:
 
         remainder = self.node(node["remainder"], join_names(path, "remainder"), fitted=False, depth=depth + 1)
         each = steps(node["steps"], False)
-        require(all(_are_columns(columns) for *_, columns in each), f"step {path!r}: its columns are invalid")
+        require(all(are_columns(columns) for *_, columns in each), f"step {path!r}: its columns are invalid")
         made = _class("ColumnTransformer")(each, remainder=remainder, **given)
         made._validate_params()
         made._validate_transformers()
@@ -187,17 +195,19 @@ class _Reader:
         # scikit-learn derives the other columns; the file lists all, so that their number is not larger than the file.
         complete = len({at for places in indices.values() for at in places}) == width
         require(complete, f"step {path!r}: its columns are invalid")
-        names = list(getattr(made, "feature_names_in_", ()))
-        chosen = all(_places_of(columns, names, width) == indices[key] for key, _, columns in each)
+        selection = Selection(getattr(made, "feature_names_in_", None), width)
+        chosen = all(selection.matches(columns, indices[key]) for key, _, columns in each)
         require(chosen, f"step {path!r}: its columns are invalid")
-        made._columns = [one[2] for one in each]
-        made._transformer_to_input_indices = {key: places for key, places in indices.items() if key != "remainder"}
-        made._validate_remainder(None)
-        require(made._transformer_to_input_indices == indices, f"step {path!r}: its remainder is invalid")
+        taken_places = {at for key, places in indices.items() if key != "remainder" for at in places}
+        rest = [at for at in range(width) if at not in taken_places]
+        require(indices["remainder"] == rest, f"step {path!r}: its remainder is invalid")
+        made._columns, made._transformer_to_input_indices = [one[2] for one in each], indices
+        made._remainder = ("remainder", remainder, selection.of_remainder(rest, made._get_remainder_cols_dtype()))
         known = {one[0]: one[2] for one in each} | {"remainder": made._remainder[2]}
-        same = [key for key, *_ in done] == [key for key in expected if key in {one[0] for one in done}]
-        same = same and all(_same_columns(columns, known[key]) for key, _, columns in done)
-        require(same and {key for key, *_ in done} >= {one[0] for one in each}, f"step {path!r}: its fitted steps are invalid")
+        found = {key for key, *_ in done}
+        same = [key for key, *_ in done] == [key for key in expected if key in found]
+        same = same and all(same_columns(columns, known[key]) for key, _, columns in done)
+        require(same and found >= {one[0] for one in each}, f"step {path!r}: its fitted steps are invalid")
         taken = {key: len(places) for key, places in indices.items()}
         fits = all(
             _takes(step, taken[key]) and features_made(step, taken[key]) in (None, _length(outputs[key]))
@@ -232,40 +242,3 @@ def _class(kind: str) -> Any:
     from sklearn.pipeline import FeatureUnion, Pipeline
 
     return {"ColumnTransformer": ColumnTransformer, "FeatureUnion": FeatureUnion, "Pipeline": Pipeline}[kind]
-
-
-def _are_columns(columns: Any) -> bool:
-    """A column or a selection of columns; a function is not stored."""
-    if isinstance(columns, np.ndarray):
-        return columns.ndim == 1 and columns.dtype.kind in "ibOU"
-    if type(columns) in (list, tuple):
-        return {type(each) for each in columns} in (set(), {int}, {str}, {bool})
-    return type(columns) in (int, str, slice)
-
-
-def _places_of(columns: Any, names: list[str], width: int) -> list[int]:
-    """The positions of the columns that are selected by name, position, mask or slice, as scikit-learn selects them."""
-    if isinstance(columns, slice):
-        start, stop = columns.start, columns.stop
-        start = names.index(start) if isinstance(start, str) else start
-        stop = names.index(stop) + 1 if isinstance(stop, str) else stop  # a name is included, a position is not
-        return list(range(width)[slice(start, stop, columns.step)])
-    listed = (
-        columns.tolist()
-        if isinstance(columns, np.ndarray)
-        else list(columns)
-        if isinstance(columns, list | tuple)
-        else [columns]
-    )
-    if listed and all(type(each) is bool for each in listed):
-        require(len(listed) == width, "a mask of columns has the wrong length")
-        return [at for at, each in enumerate(listed) if each]
-    places = {name: at for at, name in enumerate(names)}
-    return [places[each] if isinstance(each, str) else range(width)[each] for each in listed]
-
-
-def _same_columns(one: Any, other: Any) -> bool:
-    if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        arrays = isinstance(one, np.ndarray) and isinstance(other, np.ndarray)
-        return arrays and one.dtype == other.dtype and np.array_equal(one, other)
-    return type(one) is type(other) and bool(one == other)
