@@ -1,4 +1,6 @@
-"""Columns that the steps of a saved ColumnTransformer select: by name, position, mask or slice, as scikit-learn selects them.
+"""Columns that the steps of a saved Pipeline take: their names, and those that a ColumnTransformer selects for each step.
+
+They are selected by name, position, mask or slice, as scikit-learn selects them.
 
 A file lists the position of every selected column. They are compared with the selection in time that is linear in the size of
 the file: each step is compared after its number of columns, and the names are looked up in one table for all steps.
@@ -68,3 +70,39 @@ class Selection:
         start = self.places[start] if isinstance(start, str) else start
         stop = self.places[stop] + 1 if isinstance(stop, str) else stop  # a name is included, a position is not
         return range(self.width)[slice(start, stop, columns.step)]
+
+
+# --- names -------------------------------------------------------------------------------------------------------------------
+
+
+def names_agree(step: Any, names: list[str] | None) -> bool:
+    """Whether the names that a fitted step and its steps were fitted with are those of its input; None: not known."""
+    kind = type(step).__name__
+    if kind == "Pipeline":
+        for _, one in step.steps:
+            if not names_agree(one, names):
+                return False
+            names = _names_made(one, names)
+        return True
+    if kind == "FeatureUnion":
+        return all(names_agree(one, names) for _, one in step.transformer_list)
+    own = _names_of(step)
+    if own is None or names is None:
+        return True
+    return own == names
+
+
+def _names_made(step: Any, names: list[str] | None) -> list[str] | None:
+    """Names of the features that a step makes, where they are those of its input; None: not known."""
+    from sklearn.base import OneToOneFeatureMixin
+
+    if step is None or isinstance(step, str):
+        return names if step != "drop" else None
+    if type(step).__name__ == "FunctionTransformer" or isinstance(step, OneToOneFeatureMixin):
+        return _names_of(step) or names
+    return None
+
+
+def _names_of(step: Any) -> list[str] | None:
+    own = getattr(step, "__dict__", {}).get("feature_names_in_")
+    return None if own is None else own.tolist()

@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 
 from ..reporting.text import count
-from .column_selection import Selection, are_columns, same_columns
+from .column_selection import Selection, are_columns, names_agree, same_columns
 from .container import Arrays, Meta
 from .model import Model
 from .pipelines import COMPOSITES, MAX_STEPS, OUTPUT, OUTPUTS, PARAMETERS, WORDS, is_pipeline, join_names
 from .state import estimator_of
+from .step_parameters import find_problem
 from .step_values import decode
 from .strict_json import require
-from .transformers import MAX_JOBS, TRANSFORMERS, Transformer, features_made
+from .transformers import TRANSFORMERS, Transformer, features_made
 
 MAX_DEPTH = 10
 VERSION = re.compile(r"[0-9A-Za-z.+!-]{1,40}")  # it is part of a message
@@ -122,7 +123,8 @@ class _Reader:
         if "feature_names_in_" in fitted:
             names = decode(fitted["feature_names_in_"], self.arrays)
             listed = isinstance(names, np.ndarray) and names.dtype == object and names.shape == (width,)
-            require(listed and len(set(names.tolist())) == width, f"step {path!r}: the names of features are invalid")
+            text = listed and all(type(name) is str for name in names.tolist())
+            require(text and len(set(names.tolist())) == width, f"step {path!r}: the names of features are invalid")
             made.feature_names_in_ = names
         if "output" in fitted:
             require(fitted["output"] in OUTPUTS, f"step {path!r}: its output is invalid")
@@ -136,8 +138,6 @@ class _Reader:
         parameters, steps = node["parameters"], node["steps"]
         require(isinstance(parameters, dict) and set(parameters) <= set(PARAMETERS[kind]), wrong)
         given = {name: decode(value, self.arrays) for name, value in parameters.items()}
-        jobs = given.get("n_jobs")
-        require(jobs is None or (type(jobs) is int and 0 < abs(jobs) <= MAX_JOBS), f"step {path!r}: n_jobs is invalid")
         require(isinstance(steps, list) and 0 < len(steps) <= MAX_STEPS, wrong)
         length = 3 if kind == "ColumnTransformer" else 2
         named = all(isinstance(one, list) and len(one) == length and isinstance(one[0], str) for one in steps)
@@ -151,11 +151,14 @@ class _Reader:
             for at, (key, one) in enumerate(steps)
         ]
         made = _class(kind)(each, **given)
+        _check_parameters(made, path)
         if chain:
-            made._validate_params()
             made._validate_steps()
             if fitted:
                 require(_takes(made, None), f"step {path!r}: a step takes another number of features than the one before makes")
+                require(
+                    names_agree(made, None), f"step {path!r}: a step takes features of other names than the one before makes"
+                )
         else:
             made._validate_transformers()
             made._validate_transformer_weights()
@@ -176,7 +179,7 @@ class _Reader:
         each = steps(node["steps"], False)
         require(all(are_columns(columns) for *_, columns in each), f"step {path!r}: its columns are invalid")
         made = _class("ColumnTransformer")(each, remainder=remainder, **given)
-        made._validate_params()
+        _check_parameters(made, path)
         made._validate_transformers()
         if not fitted:
             return made
@@ -214,8 +217,17 @@ class _Reader:
             for key, step, _ in done
         )
         require(fits, f"step {path!r}: its fitted steps take or make another number of features")
+        if selection.names:
+            for key, step, _ in done:
+                agree = names_agree(step, [selection.names[at] for at in indices[key]])
+                require(agree, f"step {join_names(path, key)!r}: its names of features are not those of its columns")
         made.sparse_output_, made.output_indices_, made.transformers_ = node["sparse"], outputs, done
         return made
+
+
+def _check_parameters(step: Any, path: str) -> None:
+    problem = find_problem(step)
+    require(problem is None, f"step {path!r} ({type(step).__name__}): {problem}")
 
 
 def _length(part: slice) -> int:

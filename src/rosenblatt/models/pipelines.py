@@ -87,7 +87,7 @@ class _Writer:
             return self._composite(step, path, place, final, fitted)
         entry = transformer_of(step)
         if entry is None:
-            raise _refusal(path, name, "is none of the classes that a model file holds")
+            raise _refusal(path, name, "is none of the classes that a model file holds: save the last step alone")
         problem = entry.find_problem(step)
         if problem is not None:
             raise _refusal(path, name, f"cannot be saved: {problem}")

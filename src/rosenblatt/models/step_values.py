@@ -1,7 +1,8 @@
 """Parameters and learned values of the steps of a Pipeline, as JSON.
 
 Values are encoded as in `values.py`. Arrays of text, types of NumPy, dtypes and slices are added: {"text": [dtype, [...]]},
-{"type": "float64"}, {"dtype": "<f8"}, {"slice": [start, stop, step]}. A value that a file cannot hold, such as a function, is
+{"type": "float64"}, {"dtype": "<f8"}, {"slice": [start, stop, step]}. Text of type "O" may be missing: null, or {"float":
+"nan"}, as encoders keep them. A value that a file cannot hold, such as a function, is
 refused: a Pipeline without it would not be the same.
 """
 
@@ -17,6 +18,7 @@ from . import values
 from .container import Arrays
 from .strict_json import require
 
+_NAN = {"float": "nan"}
 _DTYPE = re.compile(r"[<>|=]?[fiubOU][0-9]{0,8}")
 _NUMPY_TYPES: dict[str, type] = {
     np.dtype(code).type.__name__: np.dtype(code).type
@@ -27,11 +29,10 @@ _NUMPY_TYPES: dict[str, type] = {
 def encode(value: Any, name: str, arrays: Arrays) -> Any:
     """Encode a value as JSON; None for a value that a file cannot hold, and for None."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "OU":
-        text = value.tolist()
-        if value.ndim != 1 or not all(type(each) is str for each in text):
-            return None
+        text = [_NAN if _is_nan(each) else each for each in value.tolist()]
         dtype = "O" if value.dtype.kind == "O" else value.dtype.str[1:]
-        return {"text": [dtype, text]} if _fits(dtype, text) else None
+        valid = value.ndim == 1 and all(_is_text(each, dtype) for each in text)
+        return {"text": [dtype, text]} if valid and _fits(dtype, text) else None
     if isinstance(value, type):
         return {"type": value.__name__} if _NUMPY_TYPES.get(value.__name__) is value else None
     if isinstance(value, np.dtype):
@@ -78,14 +79,22 @@ def decode(encoded: Any, arrays: Arrays, depth: int = 0) -> Any:
     return values.decode(encoded, arrays)
 
 
-def _fits(dtype: str, text: list[str]) -> bool:
+def _fits(dtype: str, text: list[Any]) -> bool:
     """Whether text takes about as much memory as in the file."""
     width = 0 if dtype == "O" else int(dtype[1:])
-    return 4 * width * len(text) <= 400 + 16 * (sum(map(len, text)) + 3 * len(text))
+    return width == 0 or 4 * width * len(text) <= 400 + 16 * (sum(map(len, text)) + 3 * len(text))
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and value != value
+
+
+def _is_text(value: Any, dtype: str) -> bool:
+    return type(value) is str or (dtype == "O" and (value is None or value == _NAN))
 
 
 def _text(dtype: Any, text: Any) -> Array:
-    listed = isinstance(text, list) and all(type(each) is str for each in text)
+    listed = isinstance(text, list) and all(_is_text(each, dtype) for each in text)
     require(
         listed and isinstance(dtype, str) and (dtype == "O" or values.TEXT_DTYPE.fullmatch(dtype)),
         "an array of text is invalid",
@@ -93,5 +102,5 @@ def _text(dtype: Any, text: Any) -> Array:
     require(dtype[0] in "OU" and _fits(dtype, text), f"text of type {dtype} takes too much memory")
     require(dtype == "O" or max(map(len, text), default=0) <= int(dtype[1:]), f"text does not match its type {dtype}")
     array = np.empty(len(text), object if dtype == "O" else dtype)
-    array[:] = text
+    array[:] = [np.nan if each == _NAN else each for each in text]
     return array

@@ -1,13 +1,11 @@
 """The transformers that a saved Pipeline may contain, each with its fitted attributes and their checks.
 
-A file can rebuild these classes only. Parameters pass scikit-learn's own checks, and those below that keep a forged file
-harmless: no function, no file name, no regular expression that may take long, no number that allocates memory. Only the fitted
-attributes that are named here are set. What scikit-learn derives from them is derived again by its own code.
+A file can rebuild these classes only, with parameters that pass the checks of `step_parameters.py`. Only the fitted attributes
+that are named here are set. What scikit-learn derives from them is derived again by its own code.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,14 +13,10 @@ from typing import Any
 import numpy as np
 
 from ..reporting.text import count
-from ..validation import check_flag, check_integer
-from .strict_json import InvalidContentError, require
+from . import step_parameters as parameters
+from .strict_json import require
 
-MAX_DEGREE, MAX_POLYNOMIALS, MAX_GRAM, MAX_JOBS = 20, 10_000_000, 100, 256
-ENCODINGS = ("utf-8", "utf8", "latin-1", "iso-8859-1", "ascii", "cp1252", "utf-16")
-# One run of letters, digits or the like, without groups: such a pattern takes linear time.
-_ATOM = r"(?:\\[wdS]|\[[A-Za-z0-9_'-]{1,40}\])"
-_SAFE_PATTERN = re.compile(rf"(?:\(\?u\))?(?:(?:\\b)?{_ATOM}{{1,4}}\+?|\\b{_ATOM}{{1,4}}\+?\\b)")
+MAX_POLYNOMIALS = 10_000_000
 
 Check = Callable[[Any, int], bool]
 
@@ -39,8 +33,16 @@ def is_vector_or_none(value: Any, n: int) -> bool:
     return value is None or is_vector(value, n)
 
 
-def is_divisor(value: Any, n: int) -> bool:
-    return value is None or (is_vector(value, n) and bool((value != 0).all()))
+def is_positive(value: Any, n: int) -> bool:
+    return value is None or (is_vector(value, n) and bool((value > 0).all()))
+
+
+def is_nonnegative(value: Any, n: int) -> bool:
+    return value is None or (is_vector(value, n) and bool((value >= 0).all()))
+
+
+def is_scalar_nan(value: Any) -> bool:
+    return isinstance(value, float) and value != value
 
 
 def is_sample_count(value: Any, n: int) -> bool:
@@ -54,7 +56,9 @@ def is_statistics(value: Any, n: int) -> bool:
     """What replaces missing values: numbers, where NaN marks a feature that is left out, or text."""
     if not isinstance(value, np.ndarray) or value.shape != (n,):
         return False
-    return value.dtype.kind in "OU" or (value.dtype.kind in "fiu" and not np.isinf(value).any())
+    if value.dtype.kind in "OU":
+        return all(type(each) is str or is_scalar_nan(each) for each in value.tolist())
+    return value.dtype.kind in "fiu" and not np.isinf(value).any()
 
 
 def is_dtype(value: Any, n: int) -> bool:
@@ -62,7 +66,7 @@ def is_dtype(value: Any, n: int) -> bool:
 
 
 def are_categories(value: Any, n: int) -> bool:
-    """The sorted categories of each feature: numbers, of which the last may be NaN, or text."""
+    """The sorted categories of each feature: numbers or text; the last may be missing, text also twice: None, NaN."""
     return type(value) is list and len(value) == n and all(map(_is_category, value))
 
 
@@ -70,14 +74,20 @@ def _is_category(value: Any) -> bool:
     if not isinstance(value, np.ndarray) or value.ndim != 1 or not len(value):
         return False
     if value.dtype.kind in "OU":
-        return len(set(value.tolist())) == len(value)
+        text = value.tolist()
+        for is_missing in (is_scalar_nan, lambda each: each is None):
+            if text and is_missing(text[-1]):
+                text.pop()
+        return all(type(each) is str for each in text) and len(set(text)) == len(text)
     numbers = value[:-1] if value.dtype.kind == "f" and np.isnan(value[-1]) else value
     return value.dtype.kind in "fiub" and bool(np.isfinite(numbers).all()) and len(np.unique(numbers)) == len(numbers)
 
 
 def is_word_list(value: Any, n: int) -> bool:
     """A vocabulary: each word with its place."""
-    return type(value) is dict and len(value) > 0 and list(value.values()) == list(range(len(value)))
+    if type(value) is not dict or not value or not all(type(word) is str for word in value):
+        return False
+    return all(type(place) is int and place == at for at, place in enumerate(value.values()))
 
 
 def is_flag(value: Any, n: int) -> bool:
@@ -88,8 +98,9 @@ def is_counts(value: Any, n: int) -> bool:
     return isinstance(value, np.ndarray) and value.dtype == np.int64 and value.ndim == 1 and bool((value >= 0).all())
 
 
-def is_float_vector(value: Any, n: int) -> bool:
-    return _floats(value) and value.ndim == 1 and bool(np.isfinite(value).all())
+def is_weights(value: Any, n: int) -> bool:
+    """The idf of each word."""
+    return _floats(value) and value.ndim == 1 and bool((np.isfinite(value) & (value >= 0)).all())
 
 
 def are_column_names(value: Any, n: int) -> bool:
@@ -99,59 +110,6 @@ def are_column_names(value: Any, n: int) -> bool:
 
 def _floats(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype in (np.float64, np.float32)
-
-
-# --- checks of parameters ----------------------------------------------------------------------------------------------------
-
-
-def _check_polynomial(made: Any) -> None:
-    degrees = made.degree if isinstance(made.degree, tuple) else (made.degree,)
-    require(max(degrees) <= MAX_DEGREE, f"degree must be at most {MAX_DEGREE}")
-
-
-def _check_encoder(made: Any) -> None:
-    simple = made.min_frequency is None and made.max_categories is None
-    require(simple, "infrequent categories cannot be stored: leave out min_frequency and max_categories")
-    require(isinstance(getattr(made, "drop", None), str | None), "drop must be None, 'first' or 'if_binary'")
-    require(getattr(made, "feature_name_combiner", "concat") == "concat", "feature_name_combiner must be 'concat'")
-
-
-def _check_imputer(made: Any) -> None:
-    require(not made.add_indicator, "add_indicator=True cannot be stored")
-    require(isinstance(made.strategy, str), "strategy must be text")
-
-
-def _check_function(made: Any) -> None:
-    require(made.func is None and made.inverse_func is None, "func cannot be stored: only func=None can")
-    require(not made.kw_args and not made.inv_kw_args and made.feature_names_out in (None, "one-to-one"), "it has arguments")
-
-
-def _check_text(made: Any) -> None:
-    """Parameters of vectorizers that read files, call functions or may take long."""
-    require(getattr(made, "input", "content") == "content", "input must be 'content'")
-    require(getattr(made, "encoding", "utf-8") in ENCODINGS, f"encoding must be one of {', '.join(ENCODINGS)}")
-    for name in ("preprocessor", "tokenizer"):
-        require(getattr(made, name, None) is None, f"{name} is a function, which cannot be stored")
-    words = getattr(made, "stop_words", None)
-    require(words is None or words == "english" or type(words) is list, "stop_words must be None, 'english' or a list")
-    require(isinstance(made.analyzer, str), "analyzer is a function, which cannot be stored")
-    require(isinstance(getattr(made, "strip_accents", None), str | None), "strip_accents is a function, which cannot be stored")
-    pattern = getattr(made, "token_pattern", None)
-    simple = pattern is None or (isinstance(pattern, str) and _SAFE_PATTERN.fullmatch(pattern))
-    require(simple, "token_pattern is not one run of letters or digits: use the default, or a TextHasher")
-    low, high = made.ngram_range
-    whole = type(low) is type(high) is int
-    require(whole and 1 <= low <= high <= MAX_GRAM, f"ngram_range must be from 1 to at most {MAX_GRAM}")
-    fixed = getattr(made, "vocabulary", None)
-    require(isinstance(fixed, dict | list | None), "vocabulary must be None, a dict or a list")
-
-
-def _check_vocabulary(made: Any) -> None:
-    _check_text(made)
-    made._cutter()
-    check_flag("binary", made.binary)
-    check_integer("min_count", made.min_count)
-    check_integer("max_words", 1 if made.max_words is None else made.max_words)
 
 
 # --- derived attributes ------------------------------------------------------------------------------------------------------
@@ -176,9 +134,7 @@ def _derive_one_hot(made: Any) -> None:
 def _derive_ordinal(made: Any) -> None:
     made._infrequent_enabled = False
     made._missing_indices = {
-        place: len(values) - 1
-        for place, values in enumerate(made.categories_)
-        if values.dtype.kind == "f" and np.isnan(values[-1])
+        place: len(values) - 1 for place, values in enumerate(made.categories_) if is_scalar_nan(values[-1])
     }
 
 
@@ -211,7 +167,6 @@ def _derive_vocabulary(made: Any) -> None:
 def _derive_hasher(made: Any) -> None:
     from ..preprocessing.text.hasher import NAMING_PARAMETERS
 
-    made._check()
     if "names_" in vars(made):
         require(all(column < made.n_features for column in made.names_), "a name belongs to no column")
         made._named_for = tuple(getattr(made, name) for name in NAMING_PARAMETERS)
@@ -259,15 +214,7 @@ class Transformer:
 
     def find_problem(self, made: Any) -> str | None:
         """Return why these parameters cannot be stored or loaded, or None."""
-        try:
-            if hasattr(made, "_parameter_constraints"):  # Vocabulary has none
-                made._validate_params()
-            dtype = getattr(made, "dtype", None)
-            require(dtype is None or np.dtype(dtype).kind in "biuf", f"dtype must be a type of numbers, got {dtype!r:.40}")
-            self.check(made)
-        except (InvalidContentError, ValueError, TypeError, AttributeError) as error:
-            return " ".join(str(error).split())
-        return None
+        return parameters.find_problem(made, self.check)
 
 
 _SCALERS, _TEXT = "sklearn.preprocessing", "sklearn.feature_extraction.text"
@@ -275,7 +222,7 @@ _WORDS: dict[str, Check] = {"vocabulary_": is_word_list, "fixed_vocabulary_": is
 TRANSFORMERS = {
     "StandardScaler": Transformer(
         _SCALERS,
-        {"n_samples_seen_": is_sample_count, "mean_": is_vector_or_none, "var_": is_vector_or_none, "scale_": is_divisor},
+        {"n_samples_seen_": is_sample_count, "mean_": is_vector_or_none, "var_": is_nonnegative, "scale_": is_positive},
     ),
     "MinMaxScaler": Transformer(
         _SCALERS,
@@ -283,41 +230,41 @@ TRANSFORMERS = {
         | dict.fromkeys(("scale_", "min_", "data_min_", "data_max_", "data_range_"), is_vector),
     ),
     "MaxAbsScaler": Transformer(
-        _SCALERS, {"n_samples_seen_": is_sample_count, "max_abs_": is_vector, "scale_": is_divisor}
+        _SCALERS, {"n_samples_seen_": is_sample_count, "max_abs_": is_nonnegative, "scale_": is_positive}
     ),
-    "RobustScaler": Transformer(_SCALERS, {"center_": is_vector_or_none, "scale_": is_divisor}),
+    "RobustScaler": Transformer(_SCALERS, {"center_": is_vector_or_none, "scale_": is_positive}),
     "Normalizer": Transformer(_SCALERS),
     "Binarizer": Transformer(_SCALERS),
     "PolynomialFeatures": Transformer(
-        _SCALERS, derived=("n_output_features_", "_min_degree", "_max_degree", "_n_out_full"), check=_check_polynomial,
-        derive=_derive_polynomial,
+        _SCALERS, derived=("n_output_features_", "_min_degree", "_max_degree", "_n_out_full"), derive=_derive_polynomial,
     ),
     "OneHotEncoder": Transformer(
-        _SCALERS, {"categories_": are_categories}, check=_check_encoder, derive=_derive_one_hot,
+        _SCALERS, {"categories_": are_categories}, check=parameters.check_one_hot, derive=_derive_one_hot,
         derived=("_infrequent_enabled", "drop_idx_", "_drop_idx_after_grouping", "_n_features_outs"),
     ),
     "OrdinalEncoder": Transformer(
-        _SCALERS, {"categories_": are_categories}, ("_infrequent_enabled", "_missing_indices"), _check_encoder, _derive_ordinal
+        _SCALERS, {"categories_": are_categories}, ("_infrequent_enabled", "_missing_indices"), parameters.check_ordinal,
+        _derive_ordinal,
     ),
-    "FunctionTransformer": Transformer(_SCALERS, check=_check_function),
+    "FunctionTransformer": Transformer(_SCALERS, check=parameters.check_function),
     "SimpleImputer": Transformer(
         "sklearn.impute", {"statistics_": is_statistics, "_fit_dtype": is_dtype, "_fill_dtype": is_dtype}, ("indicator_",),
-        _check_imputer, _derive_imputer,
+        parameters.check_imputer, _derive_imputer,
     ),
-    "TfidfTransformer": Transformer(_TEXT, {"idf_": is_vector}, optional=("idf_",)),
-    "CountVectorizer": Transformer(_TEXT, _WORDS, ("_stop_words_id",), _check_text, columns=False),
+    "TfidfTransformer": Transformer(_TEXT, {"idf_": is_nonnegative}, optional=("idf_",)),
+    "CountVectorizer": Transformer(_TEXT, _WORDS, ("_stop_words_id",), parameters.check_text, columns=False),
     "TfidfVectorizer": Transformer(
-        _TEXT, _WORDS | {"idf": is_float_vector}, ("_stop_words_id", "_tfidf"), _check_text, _derive_tfidf, columns=False,
+        _TEXT, _WORDS | {"idf": is_weights}, ("_stop_words_id", "_tfidf"), parameters.check_text, _derive_tfidf, columns=False,
         optional=("idf",),
     ),
-    "HashingVectorizer": Transformer(_TEXT, derived=("_stop_words_id",), check=_check_text, columns=False),
+    "HashingVectorizer": Transformer(_TEXT, derived=("_stop_words_id",), check=parameters.check_text, columns=False),
     "TextHasher": Transformer(
-        "rosenblatt.preprocessing.text.hasher", {"names_": are_column_names}, ("_stop_words_id", "_named_for"), _check_text,
-        _derive_hasher, columns=False, optional=("names_",),
+        "rosenblatt.preprocessing.text.hasher", {"names_": are_column_names}, ("_stop_words_id", "_named_for"),
+        parameters.check_hasher, _derive_hasher, columns=False, optional=("names_",),
     ),
     "Vocabulary": Transformer(
         "rosenblatt.preprocessing.text.vocabulary", {"vocabulary_": is_word_list, "counts_": is_counts}, ("_table",),
-        _check_vocabulary, _derive_vocabulary, columns=False,
+        parameters.check_vocabulary, _derive_vocabulary, columns=False,
     ),
 }  # fmt: skip
 

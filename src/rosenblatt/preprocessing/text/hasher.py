@@ -271,7 +271,8 @@ class TextHasher(HashingVectorizer):
         """Check the parameters that the kernels rely on; the slower checks of scikit-learn are made by `fit`."""
         if check_integer("n_features", self.n_features) > MAX_COLUMNS:
             raise ParameterError("n_features", f"at most {MAX_COLUMNS}", self.n_features)
-        check_integer("names", self.names, minimum=0)
+        if check_integer("names", self.names, minimum=0) > MAX_COLUMNS:
+            raise ParameterError("names", f"at most {MAX_COLUMNS}", self.names)
         if self.alternate_sign and np.dtype(self.dtype).kind == "u":
             raise ParameterError("dtype", "signed if alternate_sign=True", self.dtype)
         if self.norm is not None:
