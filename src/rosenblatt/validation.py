@@ -104,6 +104,6 @@ def check_integer(name: str, value: object, minimum: int = 1) -> int:
 
 def check_flag(name: str, value: object) -> bool:
     """Check for True or False."""
-    if not isinstance(value, bool | int) and type(value).__name__ not in ("bool", "bool_"):
+    if type(value).__name__ not in ("bool", "bool_") and not (isinstance(value, int) and value in (0, 1)):
         raise ParameterTypeError(name, "True or False", value)
     return bool(value)

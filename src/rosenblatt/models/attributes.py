@@ -38,7 +38,8 @@ def check_estimator_parameters(estimator: Any) -> None:
     init = getattr(estimator, "init", "zeros")
     if not isinstance(init, str | Unsaved):
         weights = np.asarray(init)
-        require(weights.dtype.kind in "biuf" and np.isfinite(weights).all(), "the parameter init is not an array of numbers")
+        fits = weights.dtype.kind in "biuf" and weights.ndim in (1, 2) and weights.size > 0
+        require(fits and np.isfinite(weights).all(), "the parameter init is not an array of numbers")
 
 
 def check_model_parameters(parameters: dict[str, Any]) -> None:
@@ -89,8 +90,8 @@ def check_attributes(model: Model, attributes: dict[str, Any]) -> None:
         require(all(len(one) == len(other) for one, other in pairs), "support and multipliers have different lengths")
 
 
-def _is_number(value: Any, sizes: _Sizes) -> bool:
-    return type(value) in (int, float) and bool(np.isfinite(value))
+def _is_amount(value: Any, sizes: _Sizes) -> bool:
+    return type(value) in (int, float) and 0 <= value < np.inf
 
 
 def _is_count(value: Any, sizes: _Sizes) -> bool:
@@ -123,7 +124,12 @@ def _are_errors(value: Any, sizes: _Sizes) -> bool:
 
 def _are_numbers(value: Any, sizes: _Sizes) -> bool:
     """One number for each binary problem."""
-    return isinstance(value, np.ndarray) and value.dtype.kind in "fi" and value.shape == (sizes.problems,)
+    fits = isinstance(value, np.ndarray) and value.dtype.kind in "fi" and value.shape == (sizes.problems,)
+    return fits and not np.isnan(value).any()
+
+
+def _are_amounts(value: Any, sizes: _Sizes) -> bool:
+    return _are_numbers(value, sizes) and bool((value >= 0).all())
 
 
 def _are_supports(value: Any, sizes: _Sizes) -> bool:
@@ -136,7 +142,7 @@ def _are_multipliers(value: Any, sizes: _Sizes) -> bool:
 
 def _is_multiplier(value: Any, sizes: _Sizes) -> bool:
     fits = isinstance(value, np.ndarray) and value.dtype == np.float64 and not np.isnan(value).any()
-    return fits and (value.ndim == 1 or (value.ndim == 2 and value.shape[1] == sizes.classes))
+    return fits and ((value.ndim == 1 and bool((value >= 0).all())) or (value.ndim == 2 and value.shape[1] == sizes.classes))
 
 
 def _are_certificates(value: Any, sizes: _Sizes) -> bool:
@@ -154,10 +160,10 @@ def is_certificate(value: Any) -> bool:
 
 
 _CHECKS: dict[str, Callable[[Any, _Sizes], bool]] = {
-    "mse_": _is_number, "loss_": _is_number, "gradient_norm_": _is_number, "_auto": _is_number, "_margin_used": _is_number,
+    "mse_": _is_amount, "loss_": _is_amount, "gradient_norm_": _is_amount, "_auto": _is_amount, "_margin_used": _is_amount,
     "rank_": _is_count, "solver_": _is_word, "solvers": _are_words, "_scheme": _is_scheme, "saturated_": _are_indices,
-    "pocket_errors_": _are_errors, "margin_": _are_numbers, "gap_": _are_numbers, "dual_gap_": _are_numbers,
-    "objective_": _are_numbers, "support_": _are_supports, "multipliers_": _are_multipliers,
+    "pocket_errors_": _are_errors, "margin_": _are_amounts, "gap_": _are_numbers, "dual_gap_": _are_numbers,
+    "objective_": _are_amounts, "support_": _are_supports, "multipliers_": _are_multipliers,
     "certificate_": _are_certificates, "proof_": _are_absent,
 }  # fmt: skip
 _REQUIRED = {

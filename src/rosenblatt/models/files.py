@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -321,7 +322,9 @@ def _stop(meta: Any) -> Stop | None:
     require(isinstance(meta["sentence"], str) and isinstance(meta["heads"], list), invalid)
     require(all(reason in _STOP_REASONS for reason in (meta["reason"], *meta["heads"])), invalid)
     numbers = {name: decode(meta[name], {}) for name in STOP_NUMBERS if name in meta}
-    require(all(type(number) in (int, float) for number in numbers.values()), invalid)
+    require(all(type(number) in (int, float) and not math.isnan(number) for number in numbers.values()), invalid)
+    _count(numbers.get("last_updates"))
+    require(numbers.get("limit", 0) >= 0, invalid)
     return Stop(meta["reason"], meta["sentence"], tuple(meta["heads"]), **numbers)
 
 

@@ -152,12 +152,14 @@ def estimator_of(model: Model) -> LinearClassifier:
     estimator: LinearClassifier = ESTIMATORS[model.kind].load(model.kind)(**model.parameters)
     check_estimator_parameters(estimator)
     require(model.stop is not None, "the reason why the run ended is missing")
+    require(model.n_iter is not None, "the number of iterations is missing")
+    counts_updates = ESTIMATORS[model.kind].state in ("run", "gaussian")
+    require((model.n_updates is not None) == counts_updates, f"the number of updates is not that of a {model.kind}")
     require(model.votes is None or ESTIMATORS[model.kind].state == "run", f"{model.kind} does not vote")
     attributes: dict[str, Any] = {"classes_": model.classes, "stop_": model.stop, "n_features_in_": model.n_features}
+    attributes["n_iter_"] = model.n_iter
     if model.coef is not None:
         attributes.update(coef_=model.coef, intercept_=model.intercept)
-    if model.n_iter is not None:
-        attributes["n_iter_"] = model.n_iter
     if model.n_updates is not None:
         attributes["n_updates_"] = model.n_updates
     if meta["named"] and model.names is not None:
@@ -218,7 +220,6 @@ def encode_run(estimator: Any, arrays: Arrays) -> Meta:
 
 def restore_run(estimator: Any, model: Model, meta: Meta, arrays: Arrays) -> None:
     """Set the run of an `OnlineClassifier`, without its log."""
-    require(model.n_updates is not None and model.n_iter is not None, "run: the number of updates is missing")
     averaged = estimator._keep == "average" and len(model.classes) > 1
     require(not averaged or "run.sums.w" in arrays, "run: the sums of the average are missing")
     estimator._run = _run(model, meta["run"], _pop_prefix(arrays, "run."))
@@ -287,7 +288,6 @@ def restore_gaussian(estimator: AROW, model: Model, meta: Meta, arrays: Arrays) 
 
     coef, parts = estimator.coef_, _pop_prefix(arrays, "gaussian.")
     require(set(parts) == {"bias", "variances", "bias_variances", "counts"}, "AROW: an array is missing or unknown")
-    require(model.n_updates is not None and model.n_iter is not None, "AROW: the number of updates is missing")
     bias, variances, bias_variances, counts = (parts[name] for name in ("bias", "variances", "bias_variances", "counts"))
     typed = all(each.dtype == np.float64 for each in (coef, bias, variances, bias_variances))
     require(typed, "AROW: weights and variances must be float64")
