@@ -175,7 +175,10 @@ def test_a_model_of_many_columns_runs_again_on_two_with_a_note(shown: Any) -> No
     model = rb.Perceptron(max_iter=5, random_state=0).fit(wide, Y)
     page = shown(model.show())
     assert page["note"].startswith("Shown here: the first two principal components of 4 columns")
-    assert page["note"].endswith("This is a new run on these points.")
+    own = {"errors": int((model.predict(wide) != Y).sum()), "rows": 40, "columns": 4}
+    words = f"This is a new run on these points. Your model misclassifies {own['errors']} of 40 rows with all 4 columns."
+    assert page["note"].endswith(words)
+    assert page["recordings"][0]["run"]["own"] == own
     page = shown(model.show(columns=(3, -4)))
     assert page["state"]["data"]["points"] == wide[:, [3, 0]].tolist()
     assert "the columns 3 and 0 of 4" in page["note"]
@@ -198,24 +201,27 @@ def test_runs_too_long_or_sparse_to_be_played_are_made_again(shown: Any) -> None
     assert page["recordings"][0]["run"]["updates"] == 10_000
     assert page["note"] == (
         "This is a new run on these points. It stops after 10,000 updates; the model made "
-        f"{long.n_updates_:,}, so its result may be better."
+        f"{long.n_updates_:,}, so its result may be better. Your model misclassifies "
+        f"{(long.predict(X) != mixed).sum()} of 40 rows."
     )
     rows = sp.csr_array(X)
     page = shown(rb.Perceptron(random_state=0).fit(rows, Y).show())
-    assert page["note"] == "This is a new run on these points."
+    assert page["note"] == "This is a new run on these points. Your model misclassifies 1 of 40 rows."
 
 
 def test_a_new_run_names_what_it_lacks(shown: Any) -> None:
     rows, given = sp.csr_array(X), {"max_iter": 2, "random_state": 0}
     model = rb.Perceptron(class_weight="balanced", step=1e7, max_updates=50_000, margin=0.5, **given).fit(rows, Y)
     page = shown(model.show())
-    assert page["note"] == "This is a new run on these points, without class_weight='balanced', step=10000000.0."
+    assert page["note"].startswith(
+        "This is a new run on these points, without class_weight='balanced', step=10000000.0. Your model"
+    )
     knobs = page["recordings"][0]["request"]["knobs"]
     assert (knobs["max_updates"], knobs["max_iter"], knobs["margin"]) == (10_000, 2, 0.5)
     note = shown(rb.Perceptron(step=lambda k: 1.0 / k, init=np.ones(3), **given).fit(rows, Y).show())["note"]
-    assert note.endswith(", without step=a function.")
+    assert ", without step=a function." in note
     note = shown(rb.Perceptron(**given).fit(rows, Y, sample_weight=WEIGHTS).show())["note"]
-    assert note.endswith(", without the sample weights.")
+    assert ", without the sample weights." in note
 
 
 def test_a_model_that_came_from_a_pickle_needs_its_rows(shown: Any) -> None:

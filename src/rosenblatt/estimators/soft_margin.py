@@ -369,8 +369,10 @@ class SoftMargin(MarginClassifier):
             raise ValueError(f"C={short(self.C, 6)} overflowed: use a smaller C, or scale the features")
         self.stop_ = merge_stops([limits.stop(*end) for end in ends], self.classes_, pairs=self._scheme == "ovo")
         if self.stop_.reason != "tolerance":
-            warnings.warn(StopWarning(f"tol={short(self.tol, 6)} was not reached", self.stop_), stacklevel=5)
-        if zeros := int((~self.coef_.any(axis=1)).sum()):
+            remedy = " (scale the features)" if self.stop_.reason == "rounding" else ""
+            warnings.warn(StopWarning(f"tol={short(self.tol, 6)} was not reached{remedy}", self.stop_), stacklevel=5)
+        solved = np.array([gap <= self.tol for gap, _ in ends])  # other planes may be zero because of rounding errors
+        if zeros := int((~self.coef_.any(axis=1) & solved).sum()):
             warnings.warn(ZeroPlaneWarning(zeros, len(self.coef_), self._scheme, self.loss), stacklevel=5)
 
     def _check_parameters(self) -> None:

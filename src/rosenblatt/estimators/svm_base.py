@@ -63,7 +63,8 @@ class MarginClassifier(LinearClassifier):
     def canonical_(self) -> FloatArray:
         """The margin y_i (<w, x_i> + b) of every row, per binary problem; NaN for rows that do not count."""
         if "_margins" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__} has no canonical_ before fit")
+            where = "; model files do not hold it" if "support_" in self.__dict__ else ""
+            raise AttributeError(f"{type(self).__name__} has no canonical_ before fit{where}")
         if not self._margin_rows:
             return self._margins[0][None] if len(self._margins) == 1 else np.stack(self._margins)
         found = np.full((len(self._margins), self._n_rows), np.nan)

@@ -226,7 +226,9 @@ class StallWatch:
         if self.tol is not None:
             far.append(f"no step became shorter toward tol={short(self.tol, 6)}")
         long = plural(self.patience, self.unit, "passes" if self.unit == "pass" else f"{self.unit}s")
-        sentence = f"stopped because for {long} {join_and(far)}; rows that no plane separates end like this"
+        sentence = (
+            f"stopped because for {long} {join_and(far)}; rows that no plane separates end like this, or that very few do"
+        )
         return Stop("stalled", sentence, limit=self.patience)
 
 

@@ -219,7 +219,9 @@ def show(
     }
     if columns is not None or not _is_playable(model, log, plane, X):
         page = open_page("notebook", state=state)
-        return _widget(page, f"{plane.note or ''} {_new_run_note(model, page['recordings'][0])}".strip())
+        recording, own = page["recordings"][0], _own_errors(model, rows, codes)
+        recording["run"]["own"] = own
+        return _widget(page, f"{plane.note or ''} {_new_run_note(model, recording)} {_own_errors_note(own)}".strip())
     page = page_data("notebook", state=state)
     request = requests_of(page, state)[0]
     parsed, rebuilt = parse_request(request), rebuild(model, log, plane.points, plane.codes)
@@ -246,6 +248,18 @@ def _new_run_note(model: LinearClassifier, recording: dict[str, Any]) -> str:
         made = f"It stops after {plural(run['updates'], 'update')}; the model made {count(log.n_updates)}"
         note += f" {made}, so its result may be better."
     return note
+
+
+def _own_errors(model: LinearClassifier, rows: Matrix, codes: IntArray) -> dict[str, int]:
+    """Return the training errors of the model itself, which the page shows beside those of a new run."""
+    wrong = int((model.predict(rows) != model.classes_[codes]).sum())
+    return {"errors": wrong, "rows": len(codes), "columns": model.n_features_in_}
+
+
+def _own_errors_note(own: dict[str, int]) -> str:
+    """Return a sentence about the errors of the model itself."""
+    where = f" with all {count(own['columns'])} columns" if own["columns"] > 2 else ""
+    return f"Your model misclassifies {count(own['errors'])} of {plural(own['rows'], 'row')}{where}."
 
 
 def _unmatched_parameters(model: LinearClassifier, request: RunRequest) -> dict[str, Any]:

@@ -107,7 +107,8 @@ def record(
         raise RequestError(f"X is not what the model was fitted on: {error}") from error
     log = model._update_log
     if log is None and "coef_" not in vars(model):
-        raise RequestError("a voted perceptron is shown with its log, and this model has none; fit it with log=True")
+        remedy = "fit it with log=True, and show it before it is saved: model files do not hold logs"
+        raise RequestError(f"a voted perceptron is shown with its log, and this model has none; {remedy}")
     log = None if log is None else log._whole()
     if log is not None and log._record.problem.n_rows != len(points):
         fitted = plural(log._record.problem.n_rows, "row")

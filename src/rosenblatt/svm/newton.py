@@ -23,6 +23,8 @@ from .row_blocks import Blocks, cholesky_factor, draw_sample, penalty_diagonal, 
 # objective.
 ROUNDING_SHARE = 1e-14
 FAR = 100.0  # the gap is computed after steps that gained less than this multiple of the tolerance
+# Every step decreases the objective, but for rounding errors: after so many that did not, no other will.
+MAX_LOST_STEPS = 20
 SAMPLE_TOL = 1e-4  # tolerance for the sample, relative to the objective
 
 
@@ -66,11 +68,12 @@ class Descent:
         self.v, self.margins = v, blocks.product(v)
         self.inside = np.zeros(len(costs), bool)
         self.H = np.diag(penalty)
+        self.least, self.n_lost = np.inf, 0  # the least objective, and the steps since then
 
     def step(self, min_gain: float = 0.0) -> float:
         """Make a Newton step with an exact line search; return the expected gain, relative to the objective.
 
-        If it is at most `min_gain`, no step is made, and 0 is returned.
+        If it is at most `min_gain`, or steps are lost in rounding errors, no step is made, and 0 is returned.
         """
         slack = np.maximum(0.0, 1.0 - self.margins)
         gradient = self.penalty * self.v - 2.0 * self.blocks.sum(self.costs * slack)
@@ -78,7 +81,8 @@ class Descent:
         dv = -solve_factored(cholesky_factor(self.H), gradient)
         objective = 0.5 * float(self.v @ (self.penalty * self.v)) + float(self.costs @ (slack * slack))
         gain = -float(gradient @ dv)
-        if not gain > max(min_gain, ROUNDING_SHARE) * objective:
+        self.least, self.n_lost = (objective, 0) if objective < self.least else (self.least, self.n_lost + 1)
+        if self.n_lost > MAX_LOST_STEPS or not gain > max(min_gain, ROUNDING_SHARE) * objective:
             return 0.0
         along = self.blocks.product(dv)
         t = self._line_search(dv, along)

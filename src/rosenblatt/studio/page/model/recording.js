@@ -14,7 +14,8 @@
  *   classes: number[], features: Features, start: Packed, log: Log | null, frames: Frames | null, updates: number,
  *   pairs: number[][] | null, cut: string | null, curves: Curves, average: {at: Packed, weights: Packed} | null,
  *   vote_counts: Packed | null, keep: Keep, readings: Partial<Record<Keep, number>>, svm: SVM | null,
- *   stop: {reason: string, sentence: string, details?: string}, code: string, seconds: number}} Run
+ *   stop: {reason: string, sentence: string, details?: string}, code: string, seconds: number,
+ *   own?: {errors: number, rows: number, columns: number}}} Run `own`: the errors of the model for which this is a new run
  * @typedef {{norms: Packed, norm_bound: Packed, alignments: Packed | null, alignment_bound: Packed | null, mistakes: number,
  *   mistake_bound: number | null, holds: boolean, sentence: string}} Convergence
  * @typedef {{verdict: "separable" | "inseparable" | "undecided", sentence: string, margin: number | null,

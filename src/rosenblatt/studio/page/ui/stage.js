@@ -67,12 +67,20 @@ export function stage(app) {
       app.pending ||= view.pending;
       const name = app.algorithm(app.state.runs[index].algorithm).title;
       title.textContent = planes.length > 1 ? `${index + 1}: ${name}` : name;
-      const errors = recording ? errorsText(recording, t, app.shown(index)) : "";
+      const errors = recording ? `${errorsText(recording, t, app.shown(index))}${ownErrorsText(recording)}` : "";
       summary.textContent = app.hover !== null && app.data.points[app.hover] ? pointText(app, index) : app.busy ? app.waiting : errors;
     });
     showVoters(app);
   });
   build();
+}
+
+/** The errors of the model that is shown by a new run, on columns that the page does not have. */
+/** @param {import("../model/recording.js").Recording} recording */
+function ownErrorsText(recording) {
+  const { own } = recording.run;
+  if (!own) return "";
+  return `; your model${own.columns > 2 ? ` on all ${grouped(own.columns)} columns` : ""}: ${grouped(own.errors)} of ${grouped(own.rows)}`;
 }
 
 /** The errors of the model, those of the last line, and those of the other readings that are shown. */
