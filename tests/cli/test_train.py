@@ -312,3 +312,14 @@ def test_large_whole_numbers_and_truth_values_stay_apart(tmp_path, ending):
         path.write_text("\n".join(([] if ending == "jsonl" else ["a,b,label"]) + lines) + "\n")
     result = rosenblatt("train", path, "--holdout", 0, "-o", tmp_path / "m", "--json").json
     assert sorted(result["classes"]) == sorted([str(2**53), str(2**53 + 1), "5"])
+
+
+def test_huge_numbers_are_written_shortly_and_are_no_ids(tmp_path):
+    values = np.random.default_rng(0).normal(size=(160, 2)) * [1e300, 1.0]
+    lines = [f"{a!r},{b!r},{'xy'[row % 2]}" for row, (a, b) in enumerate(values.tolist())]
+    data = tmp_path / "rows.csv"
+    data.write_text("\n".join(["a,b,class", *lines]) + "\n")
+    found = rosenblatt("train", data, "-o", tmp_path / "m.safetensors")
+    assert found.code == 0
+    assert "because their ranges differ 8.23e299-fold." in found.out
+    assert "row id" not in found.out

@@ -383,7 +383,7 @@ def test_a_snapshot_is_a_model_of_the_library(tmp_path: Path) -> None:
         assert rb.load(tmp_path / "again.safetensors").predict(queries).tolist() == model.predict(queries).tolist()
     refused = rosenblatt("predict", tmp_path / "again.safetensors", "example:iris")
     assert refused.code != 0
-    assert "this model is a mail filter and reads raw mails; use `rosenblatt mail classify`" in refused.err
+    assert "the model is a mail filter, which has no columns; use `rosenblatt mail classify`" in refused.err
 
 
 def test_a_file_of_other_features_is_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

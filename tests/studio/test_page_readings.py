@@ -93,6 +93,22 @@ def test_a_model_opens_as_the_reading_that_it_keeps(browser: Any, tmp_path: Path
     tab.context.close()
 
 
+def test_a_model_of_many_columns_keeps_its_own_errors_in_the_caption(browser: Any, tmp_path: Path) -> None:
+    """The page runs again on two columns, where the errors are others."""
+    pytest.importorskip("anywidget")
+    X, y = points_of("nearly")
+    wide = np.column_stack([X, X[:, 0] * X[:, 1], np.arange(len(X)) / len(X)])
+    model = rb.Perceptron(max_iter=5, random_state=0).fit(wide, y)
+    tab = opened(browser, tmp_path / "model.html", model.show().page)
+    assert tab.text(CAPTION).endswith(f"; your model {int((model.predict(wide) != y).sum())} of {len(y)}")
+    banner, plane = (tab.page.locator(at).bounding_box() for at in ("#banner", ".plane"))
+    assert banner["y"] + banner["height"] <= plane["y"]  # the note covers nothing
+    tab.click("#clear")
+    assert "principal components" not in tab.trouble  # they were those of the rows that are gone
+    tab.context.close()
+    assert tab.faults == []
+
+
 def test_a_point_on_the_line_is_counted_as_the_model_counts_it(visit: Callable[..., Visit]) -> None:
     """While learning it is a mistake; as a prediction it belongs to the first class."""
     points = [[1, 0], [0, 1], [-1, 0], [0, 0], [2, 2]]

@@ -28,8 +28,11 @@ const banner = place("banner");
 const back = make("button", { type: "button", text: "Back to the last run" });
 back.addEventListener("click", () => app.ran && app.restore(app.ran));
 banner.append(make("span"), back);
+const opened = app.data;
 const showBanner = () => {
-  const text = app.error || app.notice || page.note || "";
+  const remark = app.error || app.notice;
+  const text = remark || (app.data === opened && page.note) || "";
+  banner.classList.toggle("note", !remark); // a note stays: it must not cover the plane
   banner.hidden = !text;
   back.hidden = !app.error || !app.ran || app.ran === app.state || new Set(app.data.labels).size < 2;
   /** @type {HTMLElement} */ (banner.firstChild).textContent = text;

@@ -6,7 +6,7 @@
  */
 import { voters } from "../view/votes.js";
 import { PlaneView } from "../view/plane_view.js";
-import { boundaryNoun, brief } from "../view/paper.js";
+import { boundaryNoun, brief, grouped } from "../view/paper.js";
 import { make, place } from "./dom.js";
 import { editing } from "./editing.js";
 
@@ -79,8 +79,7 @@ export function stage(app) {
 /** @param {import("../model/recording.js").Recording} recording */
 function ownErrorsText(recording) {
   const { own } = recording.run;
-  if (!own) return "";
-  return `; your model${own.columns > 2 ? ` on all ${grouped(own.columns)} columns` : ""}: ${grouped(own.errors)} of ${grouped(own.rows)}`;
+  return own ? `; your model ${grouped(own.errors)} of ${grouped(own.rows)}` : "";
 }
 
 /** The errors of the model, those of the last line, and those of the other readings that are shown. */
