@@ -84,8 +84,9 @@ def _measure(repeats: int, quick: bool) -> Iterator[dict[str, Any]]:
             sparse = hasattr(X, "indptr")
             theirs, ours = _sklearn(kind, shuffle), _ours(kind, shuffle, sparse)
             fits: dict[str, Contestant] = {"sklearn": partial(theirs.fit, X, y), "ours": partial(ours.fit, X, y)}
-            few = min(repeats, LONG_REPEATS) if X.shape[1] * (y.max() + 1) > LONG_WEIGHTS else repeats
-            seconds = interleave(fits | {"reading": read}, few)
+            weights = X.shape[1] * int(y.max() + 1)
+            few = min(repeats, LONG_REPEATS) if weights > LONG_WEIGHTS else repeats
+            seconds = interleave(fits | {"reading": read}, few, memory=4 * weights * X.dtype.itemsize)
             bandwidth = BLOCK / seconds["reading"]
             touched = X.data.nbytes + X.indices.nbytes if sparse else X.nbytes
             yield {

@@ -14,14 +14,19 @@ BLOCK = 200_000_000
 
 
 def interleave(
-    contestants: dict[str, Contestant], repeats: int, clock: Callable[[], float] = time.thread_time
+    contestants: dict[str, Contestant], repeats: int, clock: Callable[[], float] = time.thread_time, memory: int = 0
 ) -> dict[str, float]:
-    """Median seconds of each contestant. They take turns, so that what disturbs one disturbs all; a first turn warms up."""
+    """Median seconds of each contestant. They take turns, so that what disturbs one disturbs all; a first turn warms up.
+
+    A virtual machine may give freed memory back to its host after a second or two, and getting it again takes about a second
+    for each gigabyte. The contestant after a slow one would pay for that, so `memory` bytes are written before each turn.
+    """
     for contestant in contestants.values():
         contestant()
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
     for _ in range(repeats):
         for name, contestant in contestants.items():
+            np.ones(memory // 8)
             start = clock()
             contestant()
             seconds[name].append(clock() - start)
