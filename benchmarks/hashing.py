@@ -25,6 +25,15 @@ ANALYZERS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("4 characters", {"analyzer": "char", "ngram_range": (4, 4)}),
     ("3 to 5 characters in words", {"analyzer": "char_wb", "ngram_range": (3, 5)}),
 )
+# Words of a pattern, and words without stop words: no slower than HashingVectorizer.
+CHOSEN_WORDS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("words but stop words", {"stop_words": "english"}),
+    ("words of a pattern", {"token_pattern": r"[^\W\d]{2,}"}),
+    (
+        "pairs of words of a pattern but stop words",
+        {"token_pattern": r"\w+", "stop_words": ["the", "a"], "ngram_range": (1, 2)},
+    ),
+)
 LATIN = "abcdefghijklmnopqrstuvwxyz"
 CYRILLIC = "".join(map(chr, range(0x430, 0x430 + len(LATIN))))
 
@@ -55,6 +64,9 @@ def measure(repeats: int, quick: bool) -> Iterator[dict[str, Any]]:
         for analyzer, settings in ANALYZERS:
             work = f"{name}, {size / 1e6:.1f} M characters: {analyzer}"
             yield _row(f"hash {work}", HashingVectorizer(**settings), rb.TextHasher(**settings), texts, repeats, REQUIRED_RATIO)
+        for analyzer, settings in CHOSEN_WORDS:
+            work = f"{name}, {size / 1e6:.1f} M characters: {analyzer}"
+            yield _row(f"hash {work}", HashingVectorizer(**settings), rb.TextHasher(**settings), texts, repeats, 1.0)
         for analyzer, settings in ANALYZERS[::2]:
             work = f"{name}, {size / 1e6:.1f} M characters: {analyzer}"
             theirs, ours = (
