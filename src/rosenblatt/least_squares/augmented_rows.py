@@ -22,7 +22,14 @@ from .moments import (
     upper,
 )
 
+MAX_PLAIN_UNIT = 1e90  # up to here, products with X do not overflow, and the copy of a divided matrix is avoided
 ROWS_PER_BLOCK = 256  # of a Gram matrix that is centered in place
+
+
+def inner(A: FloatArray, B: FloatArray) -> FloatArray:
+    """The inner product of each column of A with that of B, without a copy."""
+    found: FloatArray = np.einsum("ij,ij->j", A, B)
+    return found
 
 
 class AugmentedRows:
@@ -110,12 +117,22 @@ class AugmentedRows:
 
     def times(self, V: FloatArray) -> FloatArray:
         """A V."""
-        return self.center(self.root * (multiply(self.problem, V[1:] / self.unit) + self.x0 * V[0]))
+        if 1.0 / MAX_PLAIN_UNIT <= self.unit <= MAX_PLAIN_UNIT:
+            products = multiply(self.problem, V[1:])
+            products /= self.unit
+        else:
+            products = multiply(self.problem, V[1:] / self.unit)
+        products += self.x0 * V[0]
+        products *= self.root
+        return self.center(products)
 
-    def transposed(self, U: FloatArray) -> FloatArray:
-        """A' U."""
+    def transposed(self, U: FloatArray, out: FloatArray | None = None) -> FloatArray:
+        """A' U, written to `out` if it is given."""
         scaled = self.root * self.center(U)
-        return np.concatenate([self.x0 * scaled.sum(axis=0)[None], multiply_transposed(self.problem, scaled / self.unit)])
+        W = np.empty((self.problem.n_features + 1, U.shape[1])) if out is None else out
+        W[0] = self.x0 * scaled.sum(axis=0)
+        W[1:] = multiply_transposed(self.problem, scaled / self.unit)
+        return W
 
     def matrix(self) -> FloatArray:
         """A as an array, for small problems."""
@@ -155,9 +172,10 @@ class AugmentedRows:
         left : T - A W
         gradient : A'(T - A W) - ridge W
         """
-        residual = np.sqrt(np.square(left).sum(axis=0) + self.ridge * np.square(W).sum(axis=0))
-        slope = np.sqrt(np.square(gradient).sum(axis=0))
-        size = np.linalg.norm(self.right, axis=0) + self.norm * np.linalg.norm(W, axis=0)
+        squared_length = inner(W, W)
+        residual = np.sqrt(inner(left, left) + self.ridge * squared_length)
+        slope = np.sqrt(inner(gradient, gradient))
+        size = np.sqrt(inner(self.right, self.right)) + self.norm * np.sqrt(squared_length)
         with np.errstate(divide="ignore", invalid="ignore"):
             of_residual = residual / (tol * size)
             of_gradient = slope / (tol * (self.norm + np.sqrt(self.ridge)) * residual)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..progress import Progress, ProgressCallback
-from .augmented_rows import AugmentedRows
+from .augmented_rows import AugmentedRows, inner
 
 # The first iterations are faster than the later ones: from here on, they predict how many there will be.
 FIRST_PREDICTION = 10
@@ -29,7 +29,8 @@ class ConjugateGradients:
         self._left = A.right.copy()
         self._steepest = A.transposed(self._left)
         self._direction = self._steepest.copy()
-        self._slope = np.square(self._steepest).sum(axis=0)
+        self._slope = inner(self._steepest, self._steepest)
+        self._scratch = np.empty_like(self.W)  # new arrays of this size cost more than the products of sparse rows
         self._start = self._excess = self._largest_excess()
 
     @property
@@ -53,12 +54,13 @@ class ConjugateGradients:
     def _iterate(self) -> None:
         A, P = self._A, self._direction
         products = A.times(P)
-        curvature = np.square(products).sum(axis=0) + A.ridge * np.square(P).sum(axis=0)
+        curvature = inner(products, products) + A.ridge * inner(P, P)
         step = np.divide(self._slope, curvature, out=np.zeros_like(curvature), where=curvature > 0.0)
-        self.W += step * P
-        self._left -= step * products
-        self._steepest = A.transposed(self._left) - A.ridge * self.W
-        slope = np.square(self._steepest).sum(axis=0)
+        self.W += np.multiply(step, P, out=self._scratch)
+        self._left -= np.multiply(step, products, out=products)
+        A.transposed(self._left, out=self._steepest)
+        self._steepest -= np.multiply(A.ridge, self.W, out=self._scratch)
+        slope = inner(self._steepest, self._steepest)
         P *= np.divide(slope, self._slope, out=np.zeros_like(slope), where=self._slope > 0.0)
         P += self._steepest
         self._slope = slope

@@ -43,7 +43,7 @@ MIN_TRIANGLE_RCOND = 1e-11
 # The largest Gram matrix of sparse rows, and the largest one whose singular values are computed.
 MAX_SPARSE_GRAM = 3000
 MAX_SPARSE_SVD = 1500
-MAX_REFINED_GRAM = 6000  # the largest Gram matrix of sparse rows that is refined, about 300 MB
+MAX_REFINED_GRAM = 8000  # the largest Gram matrix of sparse rows that is refined, about 500 MB
 # The time to multiply a nonzero twice in an iteration, in units of one multiplication of a Cholesky decomposition (measured).
 ITERATION_COST = 72.0
 MAX_COPIED_VALUES = 1 << 24  # the largest X that may be copied

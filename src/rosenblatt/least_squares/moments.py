@@ -71,14 +71,16 @@ def row_blocks(problem: Problem) -> Iterator[tuple[slice, Matrix]]:
 
 def multiply(problem: Problem, V: FloatArray) -> FloatArray:
     """X V."""
-    return np.concatenate([X @ V for _, X in row_blocks(problem)])
+    parts = [X @ V for _, X in row_blocks(problem)]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def multiply_transposed(problem: Problem, U: FloatArray) -> FloatArray:
     """X' U."""
-    total = np.zeros((problem.n_features, *U.shape[1:]))
-    for some, X in row_blocks(problem):
-        total += X.T @ U[some]
+    parts = (X.T @ U[some] for some, X in row_blocks(problem))
+    total: FloatArray = next(parts)
+    for part in parts:
+        total += part
     return total
 
 

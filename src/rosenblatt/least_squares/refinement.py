@@ -7,7 +7,8 @@ Update     with fewer columns than rows: W += (A'A + ridge + delta)^-1 g, g = A'
            the error of a factor in float32.
 Guarantee  the errors of directions with a singular value s shrink by about delta/(s^2 + ridge + delta) in each round, and
            directions outside the rows of A stay at zero, so that the limit is the minimum of least norm. Rounds end when the
-   XXReference  J. Riley, Mathematical Tables and Other Aids to Computation 9 (1955); iterated Tikhonov regularization: H. Engl,
+           tolerance is reached and they no longer gain a digit.
+Reference  J. Riley, Mathematical Tables and Other Aids to Computation 9 (1955); iterated Tikhonov regularization: H. Engl,
            M. Hanke, A. Neubauer, Regularization of Inverse Problems (1996), ch. 5.
 """
 
