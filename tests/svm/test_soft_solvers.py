@@ -196,6 +196,19 @@ def test_fewer_rows_than_columns_are_turned_and_lose_nothing(squared: bool, pack
     kkt(m, found, 1e-5)
 
 
+def test_equal_wide_rows_stay_equal_when_they_are_rotated() -> None:
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.random((8, 40)).repeat(3, axis=0)
+        y = np.array([1, -1, *rng.choice([1, -1], 22)], np.int8)
+        m = BinarySVM(make_rows(X), y, np.ones(24), False, 1.0, True)
+        rotated = rotate_rows(m).rows.values.reshape(8, 3, -1)
+        assert rotated.shape[2] == 8
+        assert np.ptp(rotated, axis=1).max() < 1e-14 * abs(rotated).max() * 24
+        found, _, _ = solve_binary_svm(m, "interior-point", SolverLimits(1e-12))
+        assert found.gap <= 1e-12
+
+
 def test_the_shape_chooses_the_solver() -> None:
     def shaped(n: int, d: int, squared: bool, sparse: bool) -> str:
         X = sp.csr_array((n, d)) if sparse else np.zeros((n, d))

@@ -6,7 +6,7 @@
     dual-coordinates   all others: many columns, many rows        passes over the rows whose multipliers still change
 Sparse rows, and dense rows of up to MAX_FALLBACK_COLUMNS columns, try dual coordinate descent first and continue with one of
 the others if it stalls. With fewer rows than columns, and few of both, the first two run on rotated rows with as many
-coordinates as there are rows: an SVM depends only on the inner products of its rows.
+coordinates as there are independent rows: an SVM depends only on the inner products of its rows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from ..data.problem import dense_array, read_only, rows_as_matrix, take_rows
-from ..kernels.linear.rows import CSR, Dense
+from ..kernels.linear.rows import CSR, EPS, Dense
 from .dual_active_set import dual_active_set, worth_trying
 from .dual_coordinates import dual_coordinates
 from .interior_point import interior
@@ -90,7 +90,7 @@ def _solve(svm: BinarySVM, solver: str, limits: SolverLimits, start: Solution | 
 
 
 def rotate_rows(svm: BinarySVM) -> BinarySVM:
-    """The visited rows, rotated so that they have as many columns as rows."""
+    """The visited rows, rotated so that they have as many columns as independent rows."""
     seen = svm.visited
     rows = take_rows(svm.rows, seen)
     if isinstance(rows, CSR):
@@ -102,5 +102,8 @@ def rotate_rows(svm: BinarySVM) -> BinarySVM:
             part = rows.values[:, first : first + width].astype(np.float64)
             products += part @ part.T
     lengths, axes = np.linalg.eigh(products)
-    values = axes * np.sqrt(np.maximum(lengths, 0.0))
+    # Rounding errors of the other eigenvalues would become columns of 1e-8, in which equal rows differ.
+    kept = lengths > len(seen) * EPS * lengths[-1]
+    kept[-1] = True
+    values = np.ascontiguousarray(axes[:, kept] * np.sqrt(np.maximum(lengths[kept], 0.0)))
     return replace(svm, rows=Dense(read_only(values)), signs=svm.signs[seen], costs=svm.costs[seen])
