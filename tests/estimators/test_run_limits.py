@@ -93,6 +93,15 @@ def test_a_last_pass_that_a_limit_cuts_is_logged_and_reported(limit: int, ends: 
     assert sum(reported) == model.n_updates_ == limit
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_a_run_that_ends_before_its_first_update_has_one_pass(way: str) -> None:
+    X, y = mixed_rows()
+    model = rb.Perceptron(init=np.full((1, 4), 9.0), w_max=1.0, **WAYS[way]).fit(X, y)
+    assert model.stop_.reason == "norm"
+    assert model.log_ is not None
+    assert (model.n_iter_, model.n_updates_, model.log_.passes) == (1, 0, [0])
+
+
 def test_a_limit_before_that_is_a_limit() -> None:
     X, y = mixed_rows()
     for options in ({"max_iter": 3}, {"max_updates": 7}, {"w_max": 0.5}):

@@ -65,6 +65,8 @@ def run_full_scans(problem: Problem, rule: Rule, config: RunConfig, start: State
             run.end_pass(done + 1)
         elif k % scans.per_report == 0:
             run.report(done, k % rate)
+    if not scans.updates:  # the first weights were at a limit
+        run.end_pass(1)
     find_separated(run)
     return run.result(max(1, -(-scans.updates // rate)))
 
