@@ -291,7 +291,7 @@ def test_the_scheme_that_auto_chose_is_printed(tmp_path):
     assert chose in trained.out
     assert chose in rosenblatt("show", target).out
     assert chose in report.read_text()
-    assert "multiclass=auto" not in rosenblatt("train", "example:iris", "-a", "perceptron").out
+    assert "multiclass=auto" not in rosenblatt("train", "example:iris", "-a", "perceptron", "-o", target).out
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "npz", "parquet"])

@@ -14,6 +14,7 @@ from sklearn.multiclass import OneVsOneClassifier
 from sklearn.svm import SVC
 
 import rosenblatt as rb
+from rosenblatt.estimators.svm_base import ZeroPlaneWarning
 
 containers = pytest.mark.parametrize("container", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 
@@ -265,9 +266,23 @@ def test_one_feature_zero_columns_and_fewer_rows_than_columns() -> None:
     assert few.canonical_.min() == pytest.approx(1, rel=1e-12)
 
 
-def test_rows_that_are_all_one_point_are_reported() -> None:
-    with pytest.raises(ValueError, match="all rows of X are the same point"):
-        rb.MaxMargin(inseparable="soft").fit(np.ones((6, 2)), [0, 1] * 3)
+@pytest.mark.parametrize("pack", [np.asarray, sp.csr_array])
+def test_classes_around_the_same_point_have_a_zero_plane_with_slack(pack: Any, tmp_path: Any) -> None:
+    """Class 2 lies around the mean of the others; no plane is better than another."""
+    X, y = np.array([[0.1], [0.1], [0.7], [-0.5], [1.1], [-0.9]]), [0, 1, 0, 1, 2, 2]
+    with pytest.warns(ZeroPlaneWarning, match="1 of 3 planes are zero, .* use multiclass='ovo'"):
+        model = rb.MaxMargin(inseparable="soft").fit(pack(X), y)
+    assert model.coef_.any(axis=1).tolist() == [True, True, False]
+    assert np.isinf(model.margin_[2])
+    assert model.margin_[:2].max() < 1e3
+    assert model.intercept_[2] == pytest.approx(-1 / 3)  # the mean of the signs
+    assert model.canonical_[2] == pytest.approx(np.where(np.array(y) == 2, 1, -1) * model.intercept_[2])
+    rb.save(model, tmp_path / "model")
+    assert np.array_equal(rb.load(tmp_path / "model").predict(X), model.predict(pack(X)))
+    with pytest.warns(ZeroPlaneWarning, match="the columns do not tell the classes apart"):
+        point = rb.MaxMargin(inseparable="soft").fit(pack(np.ones((6, 2))), [0, 1] * 3)
+    assert point.intercept_.tolist() == [0.0]
+    assert set(point.predict(X[:, [0, 0]])) == {0}
 
 
 # --- rows on the margin ------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 import rosenblatt as rb
+from rosenblatt.progress import progress_callback
 
 WAYS: dict[str, dict[str, Any]] = {
     "cyclic": {"order": "cyclic"},
@@ -77,6 +78,28 @@ def test_a_short_last_step_that_separates_is_a_separation() -> None:
     last = rb.Perceptron(update="batch", step=1e-6, init=start, max_iter=None, tol=1.0).fit(X, y)
     assert last.n_updates_ == 1
     assert last.stop_.separated
+
+
+@pytest.mark.parametrize(("limit", "ends"), [(4, [4]), (6, [4, 6]), (8, [4, 8])])
+def test_a_last_pass_that_a_limit_cuts_is_logged_and_reported(limit: int, ends: list[int]) -> None:
+    """Of updates by drawn mistakes a pass is n updates, so that the limit may cut it."""
+    X, y = np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), [0, 1, 1, 0]
+    reported: list[int] = []
+    with progress_callback(lambda progress: reported.append(progress.last) if progress.ended_pass else None):
+        model = rb.Perceptron(order="mistakes", max_updates=limit, random_state=0).fit(X, y)
+    assert model.log_ is not None
+    assert model.log_.passes == ends
+    assert len(reported) == model.n_iter_ == len(ends)
+    assert sum(reported) == model.n_updates_ == limit
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_run_that_ends_before_its_first_update_has_one_pass(way: str) -> None:
+    X, y = mixed_rows()
+    model = rb.Perceptron(init=np.full((1, 4), 9.0), w_max=1.0, **WAYS[way]).fit(X, y)
+    assert model.stop_.reason == "norm"
+    assert model.log_ is not None
+    assert (model.n_iter_, model.n_updates_, model.log_.passes) == (1, 0, [0])
 
 
 def test_a_limit_before_that_is_a_limit() -> None:

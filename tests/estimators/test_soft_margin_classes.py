@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -62,11 +63,11 @@ def test_predictions_of_new_rows_do_not_depend_on_the_order_of_training_rows() -
         assert np.array_equal(one.predict(new), other.predict(new))
 
 
-def categories(n: int = 600, k: int = 5) -> tuple[Any, Any]:
+def categories(n: int = 600, k: int = 5, *, noise: float = 0.35, seed: int = 2) -> tuple[Any, Any]:
     """One-hot columns: few different rows, many of them exactly on the margin of several planes."""
-    rng = np.random.default_rng(2)
+    rng = np.random.default_rng(seed)
     cells = rng.integers(0, 4, (n, 4))
-    y = np.where(rng.random(n) < 0.35, rng.integers(0, k, n), (cells[:, 0] + (cells[:, 1] > 1)) % k)
+    y = np.where(rng.random(n) < noise, rng.integers(0, k, n), (cells[:, 0] + (cells[:, 1] > 1)) % k)
     return np.eye(4)[cells].reshape(n, -1), y
 
 
@@ -87,6 +88,26 @@ def test_rounding_errors_do_not_decide_between_rows_on_several_margins(penalize_
     penalty = (one.coef_**2).sum(axis=1) + (one.intercept_**2 if penalize_intercept else 0.0)
     assert one.objective_ == pytest.approx(penalty / 2 + np.maximum(0.0, 1.0 - margins).sum(axis=1), rel=1e-13)
     assert 1e-10 < one.gap_.max() < 1e-7
+
+
+@pytest.mark.parametrize(("k", "seed"), [(2, 7), (5, 1)])
+def test_rounding_errors_do_not_decide_on_the_plane_of_two_classes(k: int, seed: int) -> None:
+    """Of a pair, and of a fit with two classes."""
+    X, y = categories(k=k, noise=0.6, seed=seed)
+    order = np.random.default_rng(1).permutation(len(y))
+    one, other = fit_quietly(X, y), fit_quietly(X[order], y[order])
+    assert np.array_equal(one.predict(X), other.predict(X))
+    scores, all_margins = X @ one.coef_.T + one.intercept_, one.canonical_
+    on_plane = abs(scores) < 1e-8
+    assert on_plane.any()
+    assert scores[on_plane] == pytest.approx(-1e-9, abs=1e-10)  # they go to the smaller label
+    for h, (i, j) in enumerate(combinations(range(k), 2)):
+        mine = (y == i) | (y == j)
+        margins = np.where(y[mine] == j, 1.0, -1.0) * scores[mine, h]
+        assert all_margins[h, mine] == pytest.approx(margins, abs=1e-12)
+        objective = (one.coef_[h] ** 2).sum() / 2 + np.maximum(0.0, 1.0 - margins).sum()
+        assert one.objective_[h] == pytest.approx(objective, rel=1e-13)
+    assert one.gap_.max() < 1e-7
 
 
 def test_intercepts_stay_where_no_row_ties_or_the_tolerance_is_finer() -> None:

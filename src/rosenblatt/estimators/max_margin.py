@@ -20,7 +20,7 @@ from ..svm.problem import Head, heads
 from ..validation import check_choice, check_flag, check_integer, check_number
 from .base import SolutionPath, StopWarning, check_n_jobs_and_verbose
 from .row_weights import check_every_class_has_weight
-from .svm_base import MarginClassifier
+from .svm_base import MarginClassifier, ZeroPlaneWarning
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -87,7 +87,7 @@ class MaxMargin(MarginClassifier):
         For each problem, their alpha > 0: w = sum_i alpha_i y_i x_i, and sum_i alpha_i y_i = 0 with a free intercept. They are
         of size 1/(length of rows)^2, and zero or infinite if that is out of the range of floats.
     margin_ : ndarray of shape (n_problems,)
-        1/|w|, the distance of the nearest row from the plane.
+        1/|w|, the distance of the nearest row from the plane; infinite for zero weights, which only slack allows.
     gap_ : ndarray of shape (n_problems,)
         The relative gap, measured on all rows in float64.
     canonical_ : ndarray of shape (n_problems, n_rows)
@@ -197,6 +197,8 @@ class MaxMargin(MarginClassifier):
         self._set(len(codes), problems, found)
         for stop in dict.fromkeys(stop for _, stop, *_ in found if stop.reason in ("rounding", "steps")):
             warnings.warn(StopWarning(f"tol={short(self.tol, 6)} was not reached", stop), stacklevel=4)
+        if zeros := int((~self.coef_.any(axis=1)).sum()):  # only with slack
+            warnings.warn(ZeroPlaneWarning(zeros, len(self.coef_), self.multiclass, "squared_hinge"), stacklevel=4)
         return self
 
     @property

@@ -59,8 +59,8 @@ class NonlinearMSE(OnlineClassifier):
         sum_n c_n; for online steps 0.3 of that over the largest c_n. `partial_fit` computes it from the first chunk. Not used
         by "minimum".
     tol : float, default=1e-6
-        "minimum": the largest partial derivative of E, divided by the column's largest value and by sum_n c_n. Batch: the
-        length of a step. Online runs end with their passes.
+        "minimum": the largest partial derivative of E, divided by the column's largest value, rounded down to a power of two,
+        and by sum_n c_n. Batch: the length of a step. Online runs end with their passes.
     keep : {"last", "pocket", "average", "vote"}, default="last"
         Which hypothesis of an online or batch run to keep, as in `Perceptron`. Nearly every row moves the weights at every
         visit, so votes and pockets are long.

@@ -24,7 +24,7 @@ from ..svm.limits import SolverLimits, iteration_limit
 from ..svm.problem import BinarySVM, Head, Solution, choose_scheme, heads
 from ..svm.solver_choice import Solver, solve_binary_svm
 from ..svm.stored_solution import StoredSolution
-from ..svm.ties import settle_ties
+from ..svm.ties import settle_rows_on_plane, settle_ties
 from ..validation import check_choice, check_flag, check_integer, check_number
 from .base import RandomState, SolutionPath, StopWarning, TrainingSet, check_n_jobs_and_verbose, seed_of
 from .row_weights import ClassWeight, check_every_class_has_weight
@@ -55,19 +55,19 @@ class SoftMargin(MarginClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        The cost of a unit of slack, greater than 0. Infinity gives the hard margin, see `MaxMargin`. A row's weight scales
-        its C.
+        The cost of a unit of slack, greater than 0, scaled by a row's weight. Infinity gives the hard margin, see `MaxMargin`.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         The price of slack.
     multiclass : {"auto", "ovr", "ovo", "crammer_singer"}, default="auto"
         "ovr": each class against the rest. With the hinge, a class amid the others has no such plane: its weights are zero, and
-        `fit` warns. If training rows tie, the intercept of the class at position h is lowered by 1e-9 h. "ovo": each pair of
-        classes, with a vote; prediction takes k(k-1)/2 planes in place of k. Of classes with equal votes, the one with the most
-        votes among them wins, then the one with the smaller sum of scores of lost pairs. "auto": "ovr" for sparse rows of more
+        `fit` warns. "ovo": each pair of classes, with a vote; prediction takes k(k-1)/2 planes in place of k. Of classes with
+        equal votes, the one with the most votes among them wins, then the one with the smaller sum of scores of lost pairs.
+        Ties go to the smaller label: if training rows tie in "ovr", the intercept of the class at position h is lowered by
+        1e-9 h, and if they lie on the plane of two classes, that of the plane by 1e-9. "auto": "ovr" for sparse rows of more
         than 1000 columns, or if all pairs took more than 2^26 weights, else "ovo".
         "crammer_singer": all classes in one problem (hinge only), min 1/2 sum_m |w_m|^2 + C sum_i xi_i,
-        s.t. (w_l - w_m).x_i + b_l - b_m >= 1 - xi_i for the row's class l and all others. With two classes that is the plane
-        of 2 C, and the attributes are that plane's.
+        s.t. (w_l - w_m).x_i + b_l - b_m >= 1 - xi_i for the row's class l and all others. Rows whose scores would be equal at
+        the minimum are decided by what `tol` leaves. With two classes that is the plane of 2 C, as are the attributes.
     fit_intercept : bool, default=True
         False: the plane goes through the origin.
     penalize_intercept : bool, default=False
@@ -276,10 +276,12 @@ class SoftMargin(MarginClassifier):
             costs = np.zeros(len(weights))
             costs[problem.visited] = self.C * weights[problem.visited]
         svm = BinarySVM(problem.rows, problem.signs, costs, self.loss == "squared_hinge", problem.x0, self._free)
-        answer = solve_binary_svm(svm, self.solver, limits, start)
-        if answer[0].gap > self.tol and self.loss == "hinge" and not self._penalized and self.C > HARD_MARGIN_C:
-            return prefer_hard_margin(problem, svm, limits, answer)
-        return answer
+        answer = found, steps, solver = solve_binary_svm(svm, self.solver, limits, start)
+        if found.gap > self.tol and self.loss == "hinge" and not self._penalized and self.C > HARD_MARGIN_C:
+            found, steps, solver = prefer_hard_margin(problem, svm, limits, answer)
+        if head.negative is not None and self.loss == "hinge":
+            found = settle_rows_on_plane(problem.rows, problem.signs, found, problem.x0, self._free, limits.tol)
+        return found, steps, solver
 
     def _solve_jointly(
         self, rows: Rows, codes: IntArray, classes: Array, costs: FloatArray, limits: SolverLimits, start: CrammerSinger | None

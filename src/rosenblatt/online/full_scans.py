@@ -61,8 +61,12 @@ def run_full_scans(problem: Problem, rule: Rule, config: RunConfig, start: State
         if k % rate == 0:
             run.report(done, 0)
             run.retire_checked(done)
+        elif not run.heads:  # the run stopped before the end of the pass
+            run.end_pass(done + 1)
         elif k % scans.per_report == 0:
             run.report(done, k % rate)
+    if not scans.updates:  # the first weights were at a limit
+        run.end_pass(1)
     find_separated(run)
     return run.result(max(1, -(-scans.updates // rate)))
 

@@ -42,6 +42,9 @@ WORKING_SET_BYTES = 1 << 25
 # Up to this many dense rows are solved at once from their Gram matrix, if they have more than twice as many columns as rows.
 MAX_GRAM_ROWS = 4000
 
+# With slack, shorter weights are rounding errors of rows whose largest value is about 1, and are set to zero.
+ZERO_LENGTH = 1e-13
+
 # Why a run ended. "met": the hulls meet, up to rounding; "time": the deadline has passed; the others are as in `Stop`.
 EndReason = Literal["tolerance", "met", "rounding", "steps", "time"]
 
@@ -301,13 +304,14 @@ class _Run:
         scale = rows.n_sides / total
         threshold = (self.smallest[0] - self.smallest[1]) / 2 * scale if rows.free else 0.0
         held = np.sort(np.array(corral.places))
-        w = self.v * scale
+        flat = bool(self.price.any()) and float(np.linalg.norm(self.v)) <= ZERO_LENGTH
+        w = np.zeros_like(self.v) if flat else self.v * scale
+        if flat and abs(threshold) <= ZERO_LENGTH * scale:
+            threshold = 0.0
         with np.errstate(over="ignore"):
             coef, bias = rows.unscaled(w, threshold)
             multipliers = np.ldexp(corral.a * scale, 2 * rows.exponent)
-        if not (np.isfinite(coef).all() and np.isfinite(bias) and abs(coef).max(initial=0.0) > np.finfo(np.float64).tiny):
-            if rows.extent == 0.0:
-                raise ValueError("all rows of X are the same point, so no plane is better than another")
+        if not (np.isfinite(coef).all() and np.isfinite(bias) and (flat or abs(coef).max() > np.finfo(np.float64).tiny)):
             raise ValueError(
                 f"values of about {short(rows.extent, 1)} in X give weights out of the range of floats: scale the features"
             )
@@ -315,7 +319,7 @@ class _Run:
         canonical = self.products * scale
         if rows.free:
             canonical -= rows.signs * threshold
-        margin = float(np.ldexp(1.0 / np.linalg.norm(w), -rows.exponent))
+        margin = np.inf if flat else float(np.ldexp(1.0 / np.linalg.norm(w), -rows.exponent))
         if not rows.near and not self.price.any():
             # Weights and bias of a plane far from the origin lose digits, so the margins are computed from them again.
             canonical = rows.canonical(coef, bias)

@@ -1,10 +1,11 @@
-"""Ties between the planes of several classes, each against the rest, with the hinge.
+"""Rows that tie with the hinge: between the planes of several classes, each against the rest, or on the plane of two classes.
 
 Problem    an optimal plane has rows exactly on its margin, where the score of other classes is -1. A plane that is zero has the
            score -1 everywhere. So scores of several classes are equal up to rounding errors, which would decide: on one-hot
-           columns, whose rows have few different values, a third of the rows or more.
-Update     if training rows tie, the intercept of each class is lowered by TIE times its position. Ties then go to the smaller
-           label whatever the rounding errors are.
+           columns, whose rows have few different values, a third of the rows or more. Some also lie on the plane of a pair.
+Update     if training rows tie, the intercept of each class is lowered by TIE times its position; if training rows lie on the
+           plane of two classes, its intercept is lowered by TIE. Ties then go to the smaller label whatever the rounding
+           errors are.
 Guarantee  the margins and the primal objective are those of the lowered intercept, so the gap includes its cost. If it would
            exceed the tolerance, all intercepts stay.
 """
@@ -32,6 +33,14 @@ def settle_ties(rows: Rows, codes: IntArray, solutions: list[Solution], x0: floa
     lowered = [_lower(rows, _signs(codes, h), solution, h * TIE, x0, free) for h, solution in enumerate(solutions)]
     within = all(new.gap <= max(tol, old.gap) for new, old in zip(lowered, solutions, strict=True))
     return lowered if within else solutions
+
+
+def settle_rows_on_plane(rows: Rows, signs: IntArray, found: Solution, x0: float, free: bool, tol: float) -> Solution:
+    """The solution of two classes, with a lowered intercept if rows lie on its plane. The larger label has the sign +1."""
+    if x0 == 0.0 or not bool((abs(found.margins) <= TIE).any()):  # false for NaN
+        return found
+    lowered = _lower(rows, signs, found, TIE, x0, free)
+    return lowered if lowered.gap <= max(tol, found.gap) else found
 
 
 def _any_tie(codes: IntArray, solutions: list[Solution]) -> bool:
