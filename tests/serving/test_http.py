@@ -200,6 +200,7 @@ def test_connections_over_the_limit_are_closed() -> None:
 @pytest.mark.parametrize("begun", [b"", b"GET /first HT", b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50\r\n\r\nx"])
 def test_connections_that_keep_the_server_waiting_make_room(monkeypatch: pytest.MonkeyPatch, begun: bytes) -> None:
     monkeypatch.setattr("rosenblatt.serving.http.KEEPS_PLACE_S", 0.05)
+    monkeypatch.setattr("rosenblatt.serving.http.KEEPS_PLACE_SILENT_S", 0.05)
 
     async def talk(address: Any) -> None:
         waiting = [await asyncio.open_connection(*address) for _ in range(5)]
@@ -214,9 +215,29 @@ def test_connections_that_keep_the_server_waiting_make_room(monkeypatch: pytest.
     with_web(talk, connections=5)
 
 
+@pytest.mark.parametrize(
+    ("begun", "answered"), [(b"GET /first HT", True), (b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n", False)]
+)
+def test_a_connection_without_a_complete_head_makes_room_sooner(
+    monkeypatch: pytest.MonkeyPatch, begun: bytes, answered: bool
+) -> None:
+    """A client that opens hundreds of them a second must not keep others out."""
+    monkeypatch.setattr("rosenblatt.serving.http.KEEPS_PLACE_S", 60.0)
+    monkeypatch.setattr("rosenblatt.serving.http.KEEPS_PLACE_SILENT_S", 0.02)
+
+    async def talk(address: Any) -> None:
+        _, writer = await asyncio.open_connection(*address)
+        writer.write(begun)
+        await asyncio.sleep(0.2)
+        assert (await answer(address, GET % b"")).endswith(b"/path") is answered
+        writer.close()
+
+    with_web(talk, connections=1)
+
+
 def test_all_connections_over_the_limit_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many that come at once displace none of each other; the next one must not find the server full for long."""
-    monkeypatch.setattr("rosenblatt.serving.http.KEEPS_PLACE_S", 0.05)
+    monkeypatch.setattr("rosenblatt.serving.http.KEEPS_PLACE_SILENT_S", 0.05)
 
     async def displaced(reader: asyncio.StreamReader) -> bool:
         try:

@@ -26,6 +26,11 @@ def answer(path: str, body: bytes) -> Outcome:
     return Outcome(200, json.dumps({"number": number}).encode())
 
 
+def report_priority(path: Path) -> None:
+    """Write the priority of this process to a file."""
+    path.write_text(str(os.getpriority(os.PRIO_PROCESS, 0)))
+
+
 def broken(path: str, body: bytes) -> Outcome:
     """Fail as a defect would."""
     return Outcome(500, b'{"error": "internal error"}', "Traceback of a worker")

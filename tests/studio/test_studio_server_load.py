@@ -11,6 +11,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from small_page import FILES
 from studio_serving import PAGE, SMALL, Studio, all_of, is_refused, studio
 
 from effort import in_time, soon
-from rosenblatt.studio import answers, worker_pool
+from rosenblatt.studio import answers, preload, worker, worker_pool
 from rosenblatt.studio.server import Server, listening
 from rosenblatt.studio.worker import serve
 from rosenblatt.studio.worker_pool import Places
@@ -64,6 +65,11 @@ class Slow:
         path = self.folder / f"begun-{number}"
         soon(lambda: path.exists() and path.read_text() != "")
         return int(path.read_text())
+
+    def running(self) -> dict[int, int]:
+        """The processes of those that have begun and were not stopped."""
+        begun = {number: self.process(number) for number in self.begun()}
+        return {number: process for number, process in begun.items() if not has_ended(process)}
 
     def go(self) -> None:
         (self.folder / "go").touch()
@@ -138,15 +144,16 @@ def test_a_run_waits_for_no_more_than_a_slice_of_longer_ones(
     budget = SMALL._replace(slice_seconds=0.02, short_slice_seconds=0.02)
     with studio(handle=slow_answers.answer, budget=budget) as there:
         clients, found = in_threads([lambda n=n: there.post("/api/run", slow.request(n, n_points)) for n in range(4)])
-        soon(lambda: len(slow.begun()) == 4)
+        soon(lambda: len(there.server.app.pool._long_runs._waiting) == 3)
         assert there.post("/api/run", quick.request(5, n_points)).body == {"number": 5}
         assert found == []
-        first = {n: slow.process(n) for n in range(4)}
+        soon(lambda: len(slow.running()) == 1)  # those that wait were stopped, maybe before they had begun
+        ((moved, process),) = slow.running().items()
         slow.go()
         for thread in clients:
             thread.join(20)
         assert sorted(each.body["number"] for each in found) == [0, 1, 2, 3]
-        assert sum(slow.process(n) == first[n] for n in range(4)) == 1  # it moved to the place for long runs
+        assert slow.process(moved) == process
 
 
 def test_three_points_are_answered_within_a_second_whatever_few_points_take(slow: Slow, tmp_path: Path) -> None:
@@ -215,6 +222,24 @@ def test_workers_are_ready_before_requests_are_accepted(slow: Slow, monkeypatch:
         monkeypatch.delattr(worker_pool, "Worker")  # no further one can start
         for number, n_points in enumerate((3, 50)):
             assert there.post("/api/run", slow.request(number, n_points)).body == {"number": number}
+
+
+def test_what_is_not_compiled_yet_is_compiled_by_a_worker_of_the_lowest_priority(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = tmp_path / "priority"
+    monkeypatch.setattr(worker_pool, "compile_rest", partial(slow_answers.report_priority, report))
+    with studio(handle=slow_answers.answer):
+        soon(lambda: report.exists() and report.read_text() == str(worker_pool.LOWEST_NICENESS))
+
+
+def test_all_that_time_has_left_is_run_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(preload, "left", [(done.append, "a"), (lambda _: 1 / 0, "b"), (done.append, "c")])
+    preload.load_rest(0.0)
+    assert done == []
+    worker.compile_rest()
+    assert (done, preload.left) == (["a", "c"], [])
 
 
 def test_a_stop_does_not_wait_for_workers_that_start(monkeypatch: pytest.MonkeyPatch) -> None:

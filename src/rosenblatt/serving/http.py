@@ -23,7 +23,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ..reporting.text import plural
 from .admission import strict
-from .sockets import KEEPS_PLACE_S, close
+from .sockets import KEEPS_PLACE_S, KEEPS_PLACE_SILENT_S, close
 
 
 def _final_response(status: str, sentence: str) -> bytes:
@@ -172,7 +172,8 @@ class _LimitedProtocol(H11Protocol):
         """Whether the server has waited for this client: for the rest of a request, or for the next one."""
         cycle, age = self.cycle, self.loop.time() - self._opened
         waits = cycle is None or cycle.more_body or cycle.response_complete
-        return waits and age > KEEPS_PLACE_S and not self.transport.is_closing()
+        keeps = KEEPS_PLACE_SILENT_S if cycle is None else KEEPS_PLACE_S
+        return waits and age > keeps and not self.transport.is_closing()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.limits.counted(-1)

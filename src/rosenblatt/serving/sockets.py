@@ -17,8 +17,9 @@ from pathlib import Path
 BACKLOG_CONNECTIONS = 1024
 # Seconds for connections that were just accepted to reach the server, and for their first request to be read.
 SETTLE_S = 0.02
-# Seconds for which a client that is still sending its request, or is idle, keeps its place if there are too many clients.
-KEEPS_PLACE_S = 1.0
+# Seconds for which a client that is still sending its request, or is idle, keeps its place if there are too many clients; and
+# one that has not sent the head of its first request, which clients send at once.
+KEEPS_PLACE_S, KEEPS_PLACE_SILENT_S = 1.0, 0.25
 # Seconds to wait for an answer from a socket that another server may have left behind.
 PROBE_TIMEOUT_S = 1.0
 

@@ -32,8 +32,9 @@ TRIAL_GROWTH = 64
 MAX_MULTIPLY_ADDS = 3e9
 # Cost of a full scan that makes one update, relative to a pass.
 SCAN_COST_IN_PASSES = 3
-# Limits of the Crammer-Singer solver, about a second or two; the minimum of passes applies to any number of rows.
-CRAMMER_SINGER_MAX_ROW_VISITS, CRAMMER_SINGER_MIN_PASSES = 1_000_000, 200
+# Limits of the Crammer-Singer solver, about a second or two; the minimum of passes applies to any number of rows. With few rows
+# a pass takes as long as this many visits.
+CRAMMER_SINGER_MAX_ROW_VISITS, CRAMMER_SINGER_MIN_PASSES, CRAMMER_SINGER_PASS_COST = 1_000_000, 200, 20
 # Up to this many rows MaxMargin falls back to a soft margin on inseparable points; its time grows with the cube of the rows.
 SOFT_FALLBACK_MAX_ROWS = 400
 # Fitted models kept in memory, so that a proof after a run does not fit again.
@@ -146,7 +147,8 @@ def _fit_within_limits(request: RunRequest) -> Fit:
     if isinstance(passes := parameters.get("max_iter", 0), int | None) and (passes is None or passes > max_passes):
         limits["max_iter"] = max_passes
     if parameters.get("multiclass") == "crammer_singer" and request.n_classes > 2:
-        limits["max_iter"] = max(CRAMMER_SINGER_MIN_PASSES, CRAMMER_SINGER_MAX_ROW_VISITS // len(request.labels))
+        visits_per_pass = len(request.labels) + CRAMMER_SINGER_PASS_COST
+        limits["max_iter"] = max(CRAMMER_SINGER_MIN_PASSES, CRAMMER_SINGER_MAX_ROW_VISITS // visits_per_pass)
     if request.choice.logged:
         limits["max_updates"] = _first_limit(request, parameters, max_passes)
     model = _fit_or_soften(request, parameters | limits)

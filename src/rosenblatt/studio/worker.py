@@ -78,6 +78,13 @@ def serve(connection: Connection, handle: Callable[..., Any], niceness: int = 0)
             connection.send(handle(*connection.recv()))
 
 
+def compile_rest() -> None:
+    """Compile what the time at the start did not suffice for; called in a worker."""
+    from . import preload
+
+    preload.load_rest()
+
+
 def _end_with_server() -> None:
     """End this process, even during a run, when the one that started it has ended."""
     server = multiprocessing.parent_process()

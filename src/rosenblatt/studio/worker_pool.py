@@ -23,12 +23,12 @@ from starlette.requests import ClientDisconnect, Request
 
 from ..reporting.text import short
 from .answers import Outcome
-from .worker import DIED, RUN_SECONDS, STOPPED, Worker, prepare
+from .worker import DIED, RUN_SECONDS, STOPPED, Worker, compile_rest, prepare
 
 # Up to this many points, runs and proofs take at most 0.2 s with the default knobs, unless columns differ in scale by far.
 SHORT_REQUEST_POINTS = 10
-# Priority of workers for larger requests, as of the command `nice`.
-NICENESS = 5
+# Priority of workers for larger requests, and of the one that compiles what no request has asked for, as of the command `nice`.
+NICENESS, LOWEST_NICENESS = 5, 19
 # Seconds in which a run may finish after its client has left; the page leaves when a point has moved.
 LEFT_S = 0.3
 # Seconds after which another worker is started if one could not start, for lack of memory.
@@ -261,6 +261,7 @@ class WorkerPool:
         self._short = lane(budget.short_runs, Team(handle, budget.short_runs), budget.short_slice_seconds)
         team = Team(handle, budget.slices + budget.long_runs, NICENESS)
         self._others = lane(budget.slices, team, budget.slice_seconds)
+        self._compiling: asyncio.Task[None] | None = None
 
     @property
     def n_pending(self) -> int:
@@ -268,11 +269,22 @@ class WorkerPool:
         return self._short.n_pending + self._others.n_pending
 
     async def start(self) -> None:
-        """Wait until all workers are ready."""
-        await asyncio.gather(self._short.team.start(), self._others.team.start())
+        """Wait until all workers are ready. Another one then compiles what is not compiled yet."""
+        compiler = _in_thread(Worker, compile_rest, LOWEST_NICENESS)
+        await asyncio.gather(self._short.team.start(), self._others.team.start(), compiler)
+        self._compiling = asyncio.create_task(self._compile(compiler.result()))
+
+    async def _compile(self, worker: Worker) -> None:
+        try:
+            with contextlib.suppress(EOFError, OSError):
+                await _in_thread(worker.ask, ())
+        finally:
+            worker.kill()
 
     def close(self) -> None:
         """Stop all workers."""
+        if self._compiling is not None:
+            self._compiling.cancel()
         self._short.team.close()
         self._others.team.close()
 

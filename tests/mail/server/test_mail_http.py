@@ -113,6 +113,7 @@ def test_health_and_metrics(server: Any) -> None:
         ("/v1/classify", b"x" * 50_000, {}, 413, "larger than 20,000 bytes"),
         ("/v1/learn", SPAM, {}, 400, "as must be"),
         ("/v1/learn?as=eggs", SPAM, {}, 400, "as must be"),
+        ("/v1/learn?as=spam&as=ham", SPAM, {}, 400, "as must be"),
         ("/v1/nothing", SPAM, {}, 404, "Not Found"),
         ("/v1/classify/", SPAM, {}, 404, "Not Found"),
         ("/healthz", SPAM, {}, 405, "Method Not Allowed"),

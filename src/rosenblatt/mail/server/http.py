@@ -122,9 +122,9 @@ class Api:
         )
 
     async def _learn(self, request: Request) -> Response:
-        kind = request.query_params.get("as")
-        if kind not in ("spam", "ham", "forget"):
-            raise HTTPException(400, "as must be spam, ham or forget, as in POST /v1/learn?as=spam")
+        kind, *others = request.query_params.getlist("as") or [""]
+        if kind not in ("spam", "ham", "forget") or others:
+            raise HTTPException(400, "as must be spam, ham or forget, once, as in POST /v1/learn?as=spam")
         if not self._tell:
             raise HTTPException(
                 403, "learning over HTTP needs a token: start the server with --token-file, or with --allow-tell"

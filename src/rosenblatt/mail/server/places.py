@@ -16,10 +16,10 @@ from collections import Counter
 from collections.abc import Collection
 from time import perf_counter
 
-from ...serving.sockets import KEEPS_PLACE_S
+from ...serving.sockets import KEEPS_PLACE_S, KEEPS_PLACE_SILENT_S
 from .limits import EXTRA_CONNECTIONS
 
-KEEPS_PLACE_IDLE_S = 0.25  # without a complete head, or after the answer
+KEEPS_PLACE_IDLE_S = KEEPS_PLACE_SILENT_S  # without a complete head, or after the answer
 WAIT_FOR_PLACE_S = 1.5  # longer than a client keeps its place while the server waits for it
 RETRY_S = 0.1
 CREDENTIALS = struct.Struct("3i")  # process, user and group of the other side of a Unix socket
