@@ -228,7 +228,8 @@ def test_a_certificate_of_long_fractions_is_printed_in_the_time_of_loading_it(mo
     began = time.process_time()
     printed = str(certificate)
     assert in_time(time.process_time() - began, 0.5)
-    assert f"between {decimal_text(lower, 6, root=True)} and {decimal_text(upper, 6, root=True)}" in printed
+    below, above = decimal_text(lower, 6, root=True, rounded="down"), decimal_text(upper, 6, root=True, rounded="up")
+    assert f"between {below} and {above}\n" in printed
     monkeypatch.setattr(exact_numbers, "LONG_BITS", 1 << 40)
     assert str(certificate) == printed
 
