@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
@@ -168,6 +169,21 @@ def test_files_that_are_something_else(kind: str, tmp_path: Path) -> None:
     (tmp_path / "strange.json").write_bytes(STRANGE[kind])
     with pytest.raises(ValueError, match=r"strange\.json: not a valid certificate: "):
         rb.load_certificate(tmp_path / "strange.json")
+
+
+def test_nesting_that_is_parsed_but_exceeds_the_stack_later_is_refused() -> None:
+    """The seal and messages go down the content once more, with less of the stack left."""
+    raws = [_with(["verdict"], json.loads("[" * depth + "]" * depth)) for depth in range(1, 60)]
+
+    def refused_below(calls: int) -> None:
+        if calls:
+            refused_below(calls - 1)
+            return
+        for raw in raws:
+            with pytest.raises(ValueError, match=r"nested too deeply|its verdict is"):
+                parse_certificate(raw)
+
+    refused_below(sys.getrecursionlimit() - len(inspect.stack(0)) - 60)
 
 
 def test_a_file_too_large_is_not_read(tmp_path: Path) -> None:
