@@ -34,9 +34,9 @@ def _change_before(name: str, monkeypatch: Any, change: Callable[[], None]) -> N
     """Change the rows just before a part of the check."""
     check = getattr(checker, name)
 
-    def changed(*arguments: Any) -> None:
+    def changed(*arguments: Any) -> Any:
         change()
-        check(*arguments)
+        return check(*arguments)
 
     monkeypatch.setattr(checker, name, changed)
 
@@ -63,6 +63,29 @@ def test_the_rows_that_planes_classify_are_those_of_the_digest(kind: str, tmp_pa
     _change_before("_check_planes", monkeypatch, lambda: change(right))
     with pytest.raises(ValueError, match="X changed while it was read"):
         rb.verify(forged, X, y)
+
+
+def test_whole_numbers_that_change_after_they_were_found_exact_are_refused(monkeypatch: Any) -> None:
+    """Neither the rows before the change nor those after it are the same point; rounded ones would be."""
+    X, y = np.array([[2**53], [2**53 + 2]]), [0, 1]
+    same_point = rb.certify(np.full((2, 1), 2.0**53), y)
+    for rows in (X.copy(), sp.csr_array(X)):
+        with monkeypatch.context() as patch:
+            values = rows if isinstance(rows, np.ndarray) else rows.data
+            _change_before("_matching_data", patch, lambda values=values: np.copyto(values.reshape(-1), [2**53, 2**53 + 1]))
+            with pytest.raises(ValueError, match="cannot hold exactly"):
+                rb.verify(same_point, rows, y)
+
+
+@pytest.mark.parametrize("change", [("indices", [0, 0, 0]), ("indices", [0, 1, 9]), ("data", [0, 1, 1]), ("indptr", [0, 3, 2])])
+def test_a_sparse_matrix_that_changes_its_form_is_refused(change: tuple[str, list[int]], monkeypatch: Any) -> None:
+    """A column that occurs twice would be read as two values, whose squares are not that of their sum."""
+    X, y = sp.csr_array([[3.0, 1.0], [0.0, 9.0]]), [0, 1]
+    certificate = rb.certify(X, y)
+    name, values = change
+    _change_before("_matching_data", monkeypatch, lambda: np.copyto(getattr(X, name), values))
+    with pytest.raises(ValueError, match="X changed while it was read"):
+        rb.verify(certificate, X, y)
 
 
 def test_rows_are_kept_from_every_block(monkeypatch: Any) -> None:

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 import rosenblatt as rb
 from rosenblatt.certificates.exact_arrays import canonical_label, exact_matrix
+from rosenblatt.certificates.verify import CheckCode
 
 BIG = 2**53  # the next whole number is not a float64
 FLOATS, Y = np.array([[float(BIG), 0.0], [float(BIG), 0.0]]), [0, 1]
@@ -75,6 +76,7 @@ ROUNDED: dict[str, Callable[[], Any]] = {
     "csr with a wrong flag": _flagged,
     "csc with duplicates": lambda: _sparse("csc", BIG, BIG, 1),
     "coo with duplicates": lambda: _sparse("coo", BIG, BIG, 1),
+    "lil of long doubles": lambda: sp.lil_array(LONG),
     "coo with float duplicates": lambda: _sparse("coo", BIG, BIG, 1, dtype=np.float64),
     "frame": lambda: pd.DataFrame({"a": [BIG, BIG + 1], "b": [0.0, 0.0]}),
     "frame of one type": lambda: pd.DataFrame({"a": [BIG, BIG + 1], "b": [0, 0]}),
@@ -200,14 +202,31 @@ def test_arrays_and_canonical_matrices_are_not_copied() -> None:
     assert np.shares_memory(exact_matrix(matrix).data, matrix.data)
 
 
-def test_inconsistent_sparse_matrices_are_refused() -> None:
+@pytest.mark.parametrize("kind", ["csr", "csc", "bsr"])
+def test_inconsistent_sparse_matrices_are_refused(kind: str) -> None:
+    """SciPy writes beyond its arrays when it converts such matrices of columns or blocks."""
     for name, values in (("indices", [0, 7]), ("indptr", [0, 2, 1]), ("indptr", [0, 1, 9]), ("indices", [-1, 0])):
-        matrix = sp.csr_array(FLOATS)
+        matrix = getattr(sp, f"{kind}_array")(np.diag([1.0, 2.0]))
         getattr(matrix, name)[:] = values
         with pytest.raises(ValueError, match="X is a sparse matrix with"):
             rb.verify(SAME_POINT, matrix, Y)
-    with pytest.raises(ValueError, match="two dimensions"):
-        rb.verify(SAME_POINT, sp.coo_array(np.ones(3)), Y)
+    for name, array in (("indptr", np.array([0, 1])), ("indptr", np.array([0.0, 1.0, 2.0])), ("data", np.ones((1, 1, 1)))):
+        matrix = getattr(sp, f"{kind}_array")(np.diag([1.0, 2.0]))
+        setattr(matrix, name, array)
+        with pytest.raises(ValueError, match="X is a sparse matrix with inconsistent arrays"):
+            rb.verify(SAME_POINT, matrix, Y)
+
+
+def test_what_has_no_two_dimensions_is_refused() -> None:
+    for X in (sp.coo_array(np.ones(3)), pd.Series([1.0, 2.0]), [1.0, 2.0], 5.0):
+        with pytest.raises(ValueError, match="two dimensions"):
+            rb.verify(SAME_POINT, X, Y)
+
+
+def test_a_frame_without_columns_has_equal_rows() -> None:
+    frame = pd.DataFrame(index=range(2))
+    assert exact_matrix(frame).shape == (2, 0)
+    assert rb.verify(SAME_POINT, frame, Y).code is CheckCode.OTHER_SHAPE
 
 
 # --- labels ----------------------------------------------------------------------------------------------------------------

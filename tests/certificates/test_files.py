@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
@@ -170,6 +171,21 @@ def test_files_that_are_something_else(kind: str, tmp_path: Path) -> None:
         rb.load_certificate(tmp_path / "strange.json")
 
 
+def test_nesting_that_is_parsed_but_exceeds_the_stack_later_is_refused() -> None:
+    """The seal and messages go down the content once more, with less of the stack left."""
+    raws = [_with(["verdict"], json.loads("[" * depth + "]" * depth)) for depth in range(1, 60)]
+
+    def refused_below(calls: int) -> None:
+        if calls:
+            refused_below(calls - 1)
+            return
+        for raw in raws:
+            with pytest.raises(ValueError, match=r"nested too deeply|its verdict is"):
+                parse_certificate(raw)
+
+    refused_below(sys.getrecursionlimit() - len(inspect.stack(0)) - 60)
+
+
 def test_a_file_too_large_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "large.json").open("wb") as file:
         file.truncate(1 << 40)  # a hole
@@ -228,7 +244,8 @@ def test_a_certificate_of_long_fractions_is_printed_in_the_time_of_loading_it(mo
     began = time.process_time()
     printed = str(certificate)
     assert in_time(time.process_time() - began, 0.5)
-    assert f"between {decimal_text(lower, 6, root=True)} and {decimal_text(upper, 6, root=True)}" in printed
+    below, above = decimal_text(lower, 6, root=True, rounded="down"), decimal_text(upper, 6, root=True, rounded="up")
+    assert f"between {below} and {above}\n" in printed
     monkeypatch.setattr(exact_numbers, "LONG_BITS", 1 << 40)
     assert str(certificate) == printed
 

@@ -195,7 +195,8 @@ PARTS = {
     "change",
     [{"y": None}, {"format": np.array(b"coo")}, {"indptr": np.array([0, 2, 1])}, {"indices": np.array([0, 9])},
      {"indices": np.array([-1, 0])}, {"indptr": np.array([0, 1])}, {"data": np.ones(5)},
-     {"indices": np.array([1, 1]), "indptr": np.array([0, 2, 2])}],
+     {"indices": np.array([1, 1]), "indptr": np.array([0, 2, 2])}, {"indices": np.array([0.5, 1.0])},
+     {"X_y": np.array([1, 0])}, {"X_data": np.ones(2)}, {"shape": np.array([2.0, 3.5])}],
 )  # fmt: skip
 def test_sparse_parts_that_do_not_fit(change: dict[str, Any], tmp_path: Path, capsys: Any) -> None:
     np.savez(tmp_path / "d.npz", **{name: part for name, part in (PARTS | change).items() if part is not None})

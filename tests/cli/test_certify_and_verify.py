@@ -5,8 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
+import rosenblatt as rb
 from commands import rosenblatt
 
 
@@ -57,3 +59,31 @@ def test_nothing_is_proved_about_integers_that_were_rounded(tmp_path, name, text
         found = rosenblatt(command, path)
         assert found.code == 2
         assert "has integers that floats may not hold, such as" in found.err
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr", "csc"])
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64, np.longdouble])
+def test_nothing_is_proved_about_arrays_that_were_rounded(tmp_path, kind, dtype):
+    """As floats, the two rows are the same point."""
+    if dtype is np.longdouble and np.finfo(dtype).nmant < 63:
+        pytest.skip("long doubles are doubles here")
+    values, cert = np.full(2, 2**53, dtype), tmp_path / "same.json"
+    values[1] += dtype(1)
+    rb.save_certificate(rb.certify([[0.0, 2.0**53]] * 2, [0, 1]), cert)
+    rows = {"X": np.column_stack([np.zeros(2, dtype), values])}
+    if kind != "dense":
+        indices, indptr = ([1, 1], [0, 1, 2]) if kind == "csr" else ([0, 1], [0, 0, 2])
+        rows = {"data": values, "indices": indices, "indptr": indptr, "shape": [2, 2], "format": np.array(kind.encode())}
+    np.savez(tmp_path / "rows.npz", y=[0, 1], **rows)
+    for command in (["verify", cert], ["certify"], ["doctor"]):
+        found = rosenblatt(*command, tmp_path / "rows.npz")
+        assert found.code == 2
+        assert "column '1' has integers that floats may not hold, such as 9007199254740993" in found.err
+
+
+def test_sparse_values_that_are_not_numbers_are_refused(tmp_path):
+    values = np.array(["9007199254740992", "9007199254740993"])
+    np.savez(tmp_path / "rows.npz", y=[0, 1], data=values, indices=[0, 0], indptr=[0, 1, 2], shape=[2, 2])
+    found = rosenblatt("certify", tmp_path / "rows.npz")
+    assert found.code == 2
+    assert "must be numbers, got <U16" in found.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import math
 import time
@@ -17,6 +18,7 @@ from effort import amount, in_time
 from rosenblatt.certificates.time_limit import OutOfTimeError, check_time, run_until
 from rosenblatt.data.problem import make_problem
 from rosenblatt.proofs import prover
+from rosenblatt.proofs.minimum_errors import search
 from rosenblatt.proofs.minimum_errors.clashes import ClashFinder, plane_for
 from rosenblatt.svm.nearest_points import approach, nearest_points
 from rosenblatt.svm.signed_rows import SignedRows
@@ -28,6 +30,8 @@ def _normal(n: int, d: int, n_classes: int = 2, noise: float = 0.0) -> tuple[Any
     y = np.argmax(X @ rng.normal(size=(d, n_classes)), axis=1)
     return X, np.where(rng.random(n) < noise, (y + 1) % n_classes, y)
 
+
+certify_module = importlib.import_module("rosenblatt.proofs.certify")
 
 CASES = {
     "separable": _normal(12, 3),
@@ -159,6 +163,41 @@ def test_a_tenth_of_the_limit_is_kept_for_the_final_check(monkeypatch: Any) -> N
     monkeypatch.setattr("rosenblatt.proofs.certify.TwoClasses", Prover)
     assert rb.certify(*CASES["separable"], time_limit=1000.0).verdict == "separable"
     assert 850.0 < seconds[0] <= 900.0
+
+
+def test_the_bounds_of_wide_rows_are_computed_within_the_limit(monkeypatch: Any) -> None:
+    """A bound from two rows of 500,000 values takes more than a second and is not interrupted."""
+    ends: list[float] = []
+
+    def recorded(deadline: float) -> Any:
+        ends.append(deadline - time.monotonic())
+        return run_until(deadline)
+
+    monkeypatch.setattr(certify_module, "run_until", recorded)
+    X, y = sp.csr_array(([1.0], ([0], [0])), shape=(2, 1)), [0, 1]
+    rb.certify(X, y, time_limit=1000.0)
+    monkeypatch.setattr(certify_module, "SECONDS_PER_BOUND_VALUE", 1000.0)
+    rb.certify(X, y, time_limit=1000.0)
+    assert 990.0 < ends[0] <= 1000.0
+    assert 490.0 < ends[2] <= 500.0  # half a value in each row
+    monkeypatch.setattr(certify_module, "SECONDS_PER_BOUND_VALUE", 1e6)
+    rb.certify(X, y, time_limit=1000.0)
+    assert 390.0 < ends[4] <= 400.0
+
+
+def test_least_squares_start_a_search_only_if_they_end_in_time(monkeypatch: Any) -> None:
+    X, y = _normal(60, 4, noise=0.2)
+    monkeypatch.setattr(search, "MAX_ROTATION_WORK", 0)
+    fits = []
+    fit = np.linalg.lstsq
+    monkeypatch.setattr(search.np.linalg, "lstsq", lambda *given, **options: fits.append(1) or fit(*given, **options))
+    problem = make_problem(X, y, 2)
+    search.Search(problem, 0, time.perf_counter() + 1e6)
+    assert len(fits) == 1
+    monkeypatch.setattr(search, "SECONDS_PER_FIT_WORK", 1e6)
+    found = search.Search(problem, 0, time.perf_counter() + 1e6)
+    assert len(fits) == 1
+    assert 0 < found.best.errors < 60
 
 
 def test_no_deadline_outside_and_the_earlier_one_inside() -> None:

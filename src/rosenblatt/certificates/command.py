@@ -171,7 +171,12 @@ def _read_npz(path: Path) -> tuple[MatrixLike, Labels]:
         file = np.load(raw, allow_pickle=False)
         if isinstance(file, np.ndarray):
             raise ValueError(f"{path.name} holds a single array instead of the arrays X and y")
-        arrays = {name.removeprefix("X_"): file[name] for name in file.files}
+        arrays: dict[str, Array] = {}
+        for name in file.files:
+            short = name.removeprefix("X_")
+            if short in arrays:
+                raise ValueError(f"{path.name} has two arrays {short!r:.60}, with and without the prefix X_")
+            arrays[short] = file[name]
     if "y" in arrays and "X" in arrays:
         return arrays["X"], arrays["y"]
     if not {"y", "data", "indices", "indptr", "shape"} <= set(arrays):
@@ -179,6 +184,8 @@ def _read_npz(path: Path) -> tuple[MatrixLike, Labels]:
     kind = bytes(arrays.get("format", np.array(b"csr")).astype("S").tolist()).decode()
     if kind not in ("csr", "csc"):
         raise ValueError(f"{path.name} has a sparse matrix of format {kind!r}; supported formats: csr, csc")
+    if any(arrays[name].dtype.kind not in "iu" for name in ("indices", "indptr", "shape")):
+        raise ValueError(f"{path.name} has a sparse matrix whose indices are not integers")
     lengths = np.diff(arrays["indptr"])
     shape = tuple(map(int, arrays["shape"]))
     outer, inner = shape if kind == "csr" else shape[::-1]

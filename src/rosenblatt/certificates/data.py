@@ -20,7 +20,11 @@ from .exact_arrays import (
     check_distinct,
     exact_labels,
     exact_matrix,
+    exact_numbers,
+    is_canonical,
 )
+
+_CHANGED = "X changed while it was read"
 
 # The columns with nonzero values, their values as integers, and the common denominator of these, a power of two.
 Row: TypeAlias = tuple[list[int], list[int], int]
@@ -57,9 +61,11 @@ class Data:
             if isinstance(self.X, SparseRows):
                 indptr = np.asarray(self.X.indptr[start : min(start + step, self.n_rows) + 1]).astype(np.int64)
                 here = slice(indptr[0], indptr[-1])
-                yield np.diff(indptr), self.X.indices[here].astype(np.int64), self.X.data[here].astype(np.float64)
+                columns, values = self.X.indices[here].astype(np.int64), _floats(self.X.data[here])
+                _check_sparse_block(indptr - indptr[0], columns, values, self.n_columns)
+                yield np.diff(indptr), columns, values
             else:
-                block = self.X[start : start + step].astype(np.float64)
+                block = _floats(self.X[start : start + step])
                 rows, columns = np.nonzero(block)
                 yield np.bincount(rows, minlength=len(block)), columns.astype(np.int64), block[rows, columns]
 
@@ -70,7 +76,7 @@ class Data:
             digest.update(block)
             yield from _exact_rows(*block)
         if self._whole_digest(digest) != self.sha256:
-            raise ValueError("X changed while it was read")
+            raise ValueError(_CHANGED)
 
     def row(self, i: int) -> Row:
         """Row i, exactly."""
@@ -121,6 +127,19 @@ class _RowDigest:
         _check_finite(block[-1])
         for part, column, kind in zip(self.parts, block, ("<i8", "<i8", "<f8"), strict=True):
             part.update(column.astype(kind).tobytes())
+
+
+def _check_sparse_block(ends: Array, columns: Array, values: Array, n_columns: int) -> None:
+    """Raise `ValueError` unless a block is as the matrix was found: a row with a column twice would be read as two values."""
+    consistent = bool((np.diff(ends) >= 0).all()) and ends[-1] == len(columns) == len(values)
+    within = consistent and 0 <= columns.min(initial=0) <= columns.max(initial=0) < max(1, n_columns)
+    if not (within and is_canonical(columns, ends, values)):
+        raise ValueError(_CHANGED)
+
+
+def _floats(values: Array) -> Array:
+    """A copy as floats. It is checked again: X may have changed since it was found to be exact."""
+    return exact_numbers(values.copy()).astype(np.float64, copy=False)
 
 
 def _exact_rows(counts: Array, columns: Array, values: Array) -> Iterator[Row]:

@@ -22,6 +22,7 @@ FLOAT_DTYPES = (np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.float16)
 MAX_WHOLE_FLOAT = 2.0**53  # float64 holds all smaller whole numbers
 VALUES_PER_BLOCK = 1 << 18
 _TOO_LONG = "{} has numbers that float64 cannot hold exactly, such as integers above 2**53; scale or round them"
+_INCONSISTENT = "X is a sparse matrix with inconsistent arrays"
 _KINDS = {"c": "complex numbers", "M": "dates", "m": "durations", "V": "records", "U": "text", "S": "text", "T": "text"}
 _PLAIN_TYPES = (list, float, int, str, tuple, bool)
 
@@ -144,7 +145,7 @@ def _check_complete(values: Any, name: str) -> None:
 
 def _frame_columns(X: Any) -> Iterable[npt.ArrayLike] | None:
     """The columns of a data frame; None for a frame of one type of NumPy, and for anything else."""
-    if hasattr(X, "dtypes") and hasattr(X, "items"):  # pandas
+    if hasattr(type(X), "columns") and hasattr(X, "dtypes") and hasattr(X, "items"):  # pandas
         same = len(set(X.dtypes)) <= 1 and all(isinstance(dtype, np.dtype) for dtype in X.dtypes)
         return None if same else [column.to_numpy() for _, column in X.items()]
     for method in ("iter_columns", "itercolumns"):  # polars, pyarrow
@@ -161,31 +162,56 @@ def _exact_csr(X: Any) -> SparseRows:
     if len(X.shape) != 2:
         raise ValueError(f"X must have two dimensions, got shape {X.shape}")
     shape = (int(X.shape[0]), int(X.shape[1]))
-    if getattr(X, "format", "csr") == "csr" or not hasattr(X, "tocoo"):
-        X = X.tocsr()
-        indptr, indices, data = np.asarray(X.indptr), np.asarray(X.indices), np.asarray(X.data)
-        lengths: Array = np.diff(indptr.astype(np.int64))
-        valid = len(indptr) == shape[0] + 1 and indptr[0] == 0 and bool((lengths >= 0).all())
-        if not valid or indptr[-1] > min(len(indices), len(data)):
-            raise ValueError("X is a sparse matrix with inconsistent arrays")
-        indices, data = indices[: indptr[-1]], exact_numbers(data[: indptr[-1]])
-        _check_indices(indices, shape[1])
-        if _canonical(indices, indptr, data):
+    kind = X.format if hasattr(X, "tocoo") else ""
+    if kind in ("", "csr", "csc"):
+        X = X if kind else X.tocsr()
+        n_lines, length = shape[::-1] if kind == "csc" else shape
+        indptr, indices = _checked_indices(X, n_lines, length)
+        data = exact_numbers(np.asarray(X.data)[: indptr[-1]])
+        if data.ndim != 1:
+            raise ValueError(_INCONSISTENT)
+        if kind != "csc" and is_canonical(indices, indptr, data):
             return SparseRows(data, indices, indptr, shape)
-        rows, columns = np.repeat(np.arange(shape[0]), lengths), indices
+        lengths: Array = np.diff(indptr.astype(np.int64))
+        lines = np.repeat(np.arange(n_lines), lengths)
+        rows, columns = (indices, lines) if kind == "csc" else (lines, indices)
     else:  # not by way of CSR, whose duplicates are added in the type of the matrix, which may overflow or round
-        entries = X.tocoo()
-        rows, columns, data = np.asarray(entries.row), np.asarray(entries.col), exact_numbers(entries.data)
+        rows, columns, data = _entries(X, shape)
         if not len(rows) == len(columns) == len(data):
-            raise ValueError("X is a sparse matrix with inconsistent arrays")
+            raise ValueError(_INCONSISTENT)
         _check_indices(rows, shape[0])
         _check_indices(columns, shape[1])
     return _sorted_rows(rows.astype(np.int64), columns.astype(np.int64), data, shape)
 
 
+def _entries(X: Any, shape: tuple[int, int]) -> tuple[Array, Array, Array]:
+    """Rows, columns and values of the entries of a sparse matrix of any other format."""
+    if X.format == "lil":  # SciPy reads its lists as float64
+        rows = np.repeat(np.arange(len(X.rows)), [len(row) for row in X.rows])
+        columns = np.array([column for row in X.rows for column in row], np.int64)
+        return rows, columns, exact_numbers([value for row in X.data for value in row])
+    if X.format == "bsr":  # SciPy does not check them
+        _checked_indices(X, *(size // block for size, block in zip(shape, X.blocksize, strict=True)))
+    entries = X.tocoo()
+    return np.asarray(entries.row), np.asarray(entries.col), exact_numbers(entries.data)
+
+
+def _checked_indices(X: Any, n_lines: int, length: int) -> tuple[Array, Array]:
+    """`indptr` and `indices` of a compressed matrix of `n_lines` rows or columns, if they are within its arrays."""
+    indptr, indices = np.asarray(X.indptr), np.asarray(X.indices)
+    valid = indptr.dtype.kind in "iu" and indptr.shape == (n_lines + 1,) and indptr[0] == 0
+    if not valid or (np.diff(indptr.astype(np.int64)) < 0).any() or indptr[-1] > min(len(indices), len(X.data)):
+        raise ValueError(_INCONSISTENT)
+    indices = indices[: indptr[-1]]
+    _check_indices(indices, length)
+    return indptr, indices
+
+
 def _sparse_frame(X: Any) -> SparseRows:
     """The rows of a data frame of sparse columns, whose values need not be of one type."""
     columns = [column.array for _, column in X.items()]
+    if not columns:
+        return SparseRows(np.empty(0), np.empty(0, np.int64), np.zeros(len(X) + 1, np.int64), (len(X), 0))
     places = [np.asarray(column.sp_index.indices, np.int64) for column in columns]
     numbers = [np.repeat(np.int64(c), len(rows)) for c, rows in enumerate(places)]
     values = [exact_numbers(column.sp_values).astype(np.float64) for column in columns]
@@ -197,7 +223,7 @@ def _check_indices(indices: Array, end: int) -> None:
         raise ValueError(f"X is a sparse matrix with an index outside 0 to {end - 1}")
 
 
-def _canonical(indices: Array, indptr: Array, data: Array) -> bool:
+def is_canonical(indices: Array, indptr: Array, data: Array) -> bool:
     """Whether columns ascend in every row and no value is zero; in blocks, to save memory."""
     if not data.all():
         return False

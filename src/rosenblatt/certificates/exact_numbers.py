@@ -9,10 +9,12 @@ import math
 import sys
 from decimal import MAX_EMAX, MIN_EMIN, Decimal, localcontext
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 # Numbers of more than `LONG_BITS` are written from the first `KEPT_BITS` of numerator over denominator, about 120 digits.
 LONG_BITS, KEPT_BITS = 20_000, 400
+
+Rounded = Literal["nearest", "up", "down"]
 
 
 class Interval(NamedTuple):
@@ -96,11 +98,15 @@ def count_text(number: int) -> str:
     return f"{number:,}"
 
 
-def decimal_text(number: Fraction, digits: int, root: bool = False) -> str:
+def decimal_text(number: Fraction, digits: int, root: bool = False, rounded: Rounded = "nearest") -> str:
     """A number, or its square root, with `digits` significant digits; numbers beyond the range of floats are allowed.
+
+    A bound is `rounded` to the side on which the sentence about it stays true.
 
     >>> decimal_text(Fraction(1, 3), 4), decimal_text(Fraction(2), 6, root=True), decimal_text(Fraction(10) ** 400, 3)
     ('0.3333', '1.41421', '1e+400')
+    >>> decimal_text(Fraction(1, 2), 3, root=True, rounded="up"), decimal_text(Fraction(2, 3), 3, rounded="down")
+    ('0.708', '0.666')
     """
     numerator, denominator = number.numerator, number.denominator
     shift = numerator.bit_length() - denominator.bit_length() - KEPT_BITS
@@ -113,5 +119,12 @@ def decimal_text(number: Fraction, digits: int, root: bool = False) -> str:
             value = Decimal(numerator) / Decimal(denominator)
         value = value.sqrt() if root else value
         context.prec = digits
-        value = (+value).normalize()
+        value = +value
+        if rounded != "nearest":
+            exact = Fraction(value) ** (2 if root else 1)
+            if rounded == "up" and exact < number:
+                value = value.next_plus()
+            elif rounded == "down" and exact > number:
+                value = value.next_minus()
+        value = value.normalize()
         return f"{value:f}" if -5 <= value.adjusted() < digits else f"{value:e}"

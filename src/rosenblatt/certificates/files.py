@@ -156,6 +156,13 @@ def parse_certificate(raw: bytes) -> Certificate:
     """The certificate in the bytes of a file."""
     _check_size(raw)
     try:
+        return _parsed(raw)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _parsed(raw: bytes) -> Certificate:
+    try:
         content = json.loads(
             raw.decode("ascii"),
             object_pairs_hook=_unique_names,
@@ -163,8 +170,6 @@ def parse_certificate(raw: bytes) -> Certificate:
             parse_float=_reject_number,
             parse_constant=_reject_number,
         )
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
     except UnicodeDecodeError:
         raise ValueError("it is not ASCII text") from None
     except json.JSONDecodeError:

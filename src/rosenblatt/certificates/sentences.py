@@ -47,7 +47,11 @@ def describe_margins(certificate: Separable, *, ratio: str = "R^2/gamma^2", name
             ("widest margin of rows (1, x) (perceptron):", certificate.augmented),
         ]
     most = certificate.radius_squared / certificate.augmented.lower_squared
-    bound = count_text(math.floor(most)) if 1000 <= most < 10**15 else decimal_text(most, 6)
+    bound = (
+        count_text(math.floor(most))
+        if 1000 <= most < 10**15
+        else decimal_text(most, 6, rounded="nearest" if most < 1000 else "up")
+    )
     radius = decimal_text(certificate.radius_squared, 6, root=True)
     longest = f"longest row R = {radius}; a perceptron from zero makes at most {ratio} = {bound} updates"
     return [*(f"{name:{name_chars}} {margin}" for name, margin in margins), longest]
@@ -56,9 +60,11 @@ def describe_margins(certificate: Separable, *, ratio: str = "R^2/gamma^2", name
 def describe_ceilings(certificate: Undecided) -> str:
     """The bounds of an undecided certificate, as a clause."""
     spaces = (certificate.geometric, certificate.augmented)
-    geometric, augmented = (decimal_text(space.upper_squared, 3, root=True) for space in spaces)
-    what = "plane has" if certificate.about.n_planes == 1 else "planes have"
-    return f"no {what} a geometric margin above {geometric} or an augmented margin above {augmented}"
+    geometric, augmented = (decimal_text(space.upper_squared, 3, root=True, rounded="up") for space in spaces)
+    planes, have = ("plane", "has") if certificate.about.n_planes == 1 else ("planes", "have")
+    if not certificate.about.intercept:
+        return f"no {planes} through the origin {have} a margin above {geometric}"
+    return f"no {planes} {have} a geometric margin above {geometric} or an augmented margin above {augmented}"
 
 
 def describe_clash(

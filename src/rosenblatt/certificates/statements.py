@@ -97,9 +97,9 @@ class Margin(Ceiling):
 
     def __str__(self) -> str:
         if self.gap > 1e-6:
-            lower, upper = (decimal_text(square, 6, root=True) for square in (self.lower_squared, self.upper_squared))
-            return f"between {lower} and {upper}"
-        accuracy = f"relative error at most {decimal_text(Fraction(self.gap), 1)}" if self.gap else "exact"
+            lower = decimal_text(self.lower_squared, 6, root=True, rounded="down")
+            return f"between {lower} and {decimal_text(self.upper_squared, 6, root=True, rounded='up')}"
+        accuracy = f"relative error at most {decimal_text(Fraction(self.gap), 1, rounded='up')}" if self.gap else "exact"
         return f"{decimal_text(self.lower_squared, 12, root=True)} ({accuracy})"
 
 
@@ -341,7 +341,7 @@ class Undecided(_Sentences):
     >>> bounds = [Ceiling(margin.upper_squared, margin.pairs) for margin in (known.augmented, known.geometric)]
     >>> undecided = rb.Undecided(known.about, *bounds)
     >>> print(undecided)
-    undecided: no plane has a geometric margin above 1 or an augmented margin above 0.707.
+    undecided: no plane has a geometric margin above 1 or an augmented margin above 0.708.
     >>> print(rb.verify(undecided, [[0], [2]], ["a", "b"]))
     the certificate holds: no margin exceeds the stated bounds
     """

@@ -162,10 +162,11 @@ def check_certificate(certificate: Certificate, read: Callable[[], Data]) -> Che
                 _check_planes(certificate, codes, data)
     except _RejectedError as error:
         return Check(False, f"rejected: {error}", error.code)
+    through = "" if certificate.about.intercept else "planes through the origin"
     statements = {
-        "separable": "the rows are separable",
-        "inseparable": "the rows are not separable",
-        "undecided": "no margin exceeds the stated bounds",
+        "separable": f"the rows are separable{through and f' by {through}'}",
+        "inseparable": f"the rows are not separable{through and f' by {through}'}",
+        "undecided": f"no margin{through and f' of {through}'} exceeds the stated bounds",
     }
     return Check(True, f"the certificate holds: {statements[certificate.verdict]}", CheckCode.HOLDS)
 

@@ -123,16 +123,31 @@ def loss_of(cell: str | bytes) -> Loss | None:
     return Loss.ZEROS if len(digits) > 1 and digits[:1] in (b"0", "0") and len(digits) == len(cell) else None
 
 
-def integer_losses(X: Array) -> dict[str, str]:
+def integer_losses(values: Array, columns: Array | None = None) -> dict[str, str]:
     """For each column of a matrix of integers, by its position from 0: the first of them that a float does not hold.
+
+    `columns`: the values are entries of a sparse matrix, and these their columns.
 
     >>> integer_losses(np.array([[1, 2**53 + 1], [2, 5]]))
     {'1': '9007199254740993'}
+    >>> integer_losses(np.array([2, 2**53 + 1]), columns=np.array([0, 7]))
+    {'7': '9007199254740993'}
     """
-    if X.dtype.kind not in "iu" or X.dtype.itemsize < 8 or not X.size or max(int(X.max()), -int(X.min())) <= 2**53:
+    kind, size = values.dtype.kind, values.dtype.itemsize
+    if not values.size or not ((kind in "iu" and size == 8) or (kind == "f" and size > 8)):
         return {}
-    changed = (X.astype(np.float64).astype(object) != X.astype(object)).astype(bool)
-    return {str(j): str(X[int(changed[:, j].argmax()), j]) for j in np.flatnonzero(changed.any(axis=0)).tolist()}
+    if kind in "iu" and max(int(values.max()), -int(values.min())) <= 2**53:
+        return {}
+    with np.errstate(over="ignore"):
+        floats = values.astype(np.float64)
+    if kind == "f":
+        changed = (floats != values) & (np.trunc(values) == values) & np.isfinite(values)
+    else:
+        changed = (floats.astype(object) != values.astype(object)).astype(bool)
+    places = np.nonzero(changed)
+    found, first = np.unique(places[-1] if columns is None else columns[places[0]], return_index=True)
+    rounded = values[changed][first].tolist()
+    return {str(column): str(int(number)) for column, number in zip(found.tolist(), rounded, strict=True)}
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from .prover import SeveralClasses, TwoClasses
 
 SECONDS_PER_ROW, SECONDS_PER_PRODUCT = 5e-6, 1e-7  # of the final check
 MIN_CHECK_SHARE = 0.1  # share of the limit kept for the final check, which takes longer if numbers have many digits
-SECONDS_PER_BOUND_VALUE, MAX_BOUNDS_SHARE = 1e-5, 0.2  # of the bounds from two rows, and the share of the limit kept for them
+SECONDS_PER_BOUND_VALUE, MAX_BOUNDS_SHARE = 4e-6, 0.6  # of the bounds from two rows, and the share of the limit kept for them
 CHECK_GRACE_S, CHECK_GRACE_SHARE = 0.05, 0.05  # a check that ends this much after the time limit is not interrupted
 
 
@@ -56,7 +56,7 @@ def certify(
     time_limit : float or None, default=None
         Seconds for the whole call, including the exact computation and the check at the end. Statements that cannot be proved
         and checked in time are left out: the certificate is then `Undecided` and states the bounds proved so far. Reading the
-        rows and computing their digest is never interrupted.
+        rows, computing their digest, and the bound that two rows prove are never interrupted.
     verbose : int, default=0
         1 writes a line to stderr for each pass over the rows.
 

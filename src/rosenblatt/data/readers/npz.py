@@ -42,8 +42,7 @@ def read_npz(source: Source, options: Options) -> Data:
     """All rows of an archive."""
     arrays = _arrays(source, MemoryLimit(source.name, options))
     labels = _labels(source.name, arrays.pop("y", None))
-    losses = integer_losses(arrays["X"]) if "X" in arrays and arrays["X"].ndim == 2 else {}
-    features = _features(source.name, arrays)
+    features, losses = _features(source.name, arrays)
     rows = features.shape[0]
     if not rows or not features.shape[1]:
         raise DataError(source.name, "the file has no rows" if not rows else "the file has no columns")
@@ -204,13 +203,14 @@ def _labels(source: str, y: Array | None) -> Array | None:
     return labels
 
 
-def _features(source: str, arrays: dict[str, Array]) -> FloatArray | CSRMatrix:
+def _features(source: str, arrays: dict[str, Array]) -> tuple[FloatArray | CSRMatrix, dict[str, str]]:
+    """The rows as floats, and the integers that floats do not hold."""
     if "X" in arrays:
         X = arrays["X"]
         if X.ndim != 2 or X.dtype.kind not in "biuf":
             raise DataError(source, f"X must be a matrix of numbers, got {X.ndim} dimensions of {X.dtype}")
         with np.errstate(over="ignore"):
-            return np.ascontiguousarray(X, dtype=np.float64)
+            return np.ascontiguousarray(X, dtype=np.float64), integer_losses(X)
     if not {"data", "indices", "indptr", "shape"} <= set(arrays):
         found = comma_list(sorted(arrays), MAX_NAMES_LISTED) or "none"
         raise DataError(source, f"the archive must have the arrays X and y or those of a CSR matrix; it has {found}")
@@ -220,17 +220,20 @@ def _features(source: str, arrays: dict[str, Array]) -> FloatArray | CSRMatrix:
         raise fault if isinstance(fault, DataError) else _inconsistent(source) from None
 
 
-def _sparse(source: str, arrays: dict[str, Array]) -> CSRMatrix:
+def _sparse(source: str, arrays: dict[str, Array]) -> tuple[CSRMatrix, dict[str, str]]:
     kind = bytes(arrays.get("format", np.array(b"csr")).astype("S").tolist()).decode()
     if kind not in ("csr", "csc"):
         raise DataError(source, f"the sparse matrix has format {kind[:20]!r}; only csr and csc are supported")
     indptr, indices = (arrays[name] for name in ("indptr", "indices"))
+    if arrays["data"].dtype.kind not in "biuf":
+        raise DataError(source, f"the values of the sparse matrix must be numbers, got {arrays['data'].dtype}")
     if any(array.ndim != 1 or array.dtype.kind not in "iu" for array in (indptr, indices, arrays["shape"])):
         raise _inconsistent(source)
     rows, columns = (int(length) for length in arrays["shape"])
     outer, inner = (rows, columns) if kind == "csr" else (columns, rows)
     indptr, indices = indptr.astype(np.int64), indices.astype(np.int64)
-    data = arrays["data"].astype(np.float64)
+    with np.errstate(over="ignore"):
+        data = arrays["data"].astype(np.float64)
     fits = data.ndim == 1 and len(indptr) == outer + 1 and indptr[0] == 0 and indptr[-1] == len(indices) == len(data)
     if not fits or (np.diff(indptr) < 0).any() or not 0 <= indices.min(initial=0) <= indices.max(initial=0) < max(1, inner):
         raise _inconsistent(source)
@@ -238,12 +241,13 @@ def _sparse(source: str, arrays: dict[str, Array]) -> CSRMatrix:
         raise DataError(source, f"the matrix has {count(columns)} columns; the limit is 2^31 - 1")
     places = np.repeat(np.arange(outer), np.diff(indptr))
     at_row, at_column = (places, indices) if kind == "csr" else (indices, places)
+    losses = integer_losses(arrays["data"], at_column)
     order = np.lexsort((at_column, at_row))
     at_row, at_column = at_row[order], at_column[order]
     if ((np.diff(at_row) == 0) & (np.diff(at_column) == 0)).any():
         raise DataError(source, "a row of the sparse matrix has a column twice")
     indptr = row_pointers(np.bincount(at_row, minlength=rows))
-    return CSRMatrix(data[order], at_column.astype(np.int32), indptr, columns)
+    return CSRMatrix(data[order], at_column.astype(np.int32), indptr, columns), losses
 
 
 def _inconsistent(source: str) -> DataError:

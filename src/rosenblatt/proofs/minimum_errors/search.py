@@ -33,6 +33,7 @@ IDLE_ROUNDS = 3  # rounds without a better plane before the plane is perturbed
 WORSE_PROBABILITY = 0.02  # probability of keeping a worse plane
 MAX_LINES = 192  # lines in a round
 REACH_EXPONENTS = (-1.0, 0.0)  # range of the log10 of the step length along a line, in mean scores
+SECONDS_PER_FIT_WORK = 2.5e-10  # of least squares: rows * columns * min(rows, columns)
 START_PASSES = 20  # passes of the soft-margin solver that finds the first plane for many rows
 
 
@@ -160,10 +161,10 @@ class Search:
         return plane_with_errors(self.problem, np.zeros(d), bias)
 
     def _start(self) -> FloatArray:
-        """The first line: least squares, or for many rows a few passes of a soft-margin solver."""
+        """The first line: least squares, or for many rows or little time a few passes of a soft-margin solver."""
         if self.space.near is not None and self.space.back is not None:
             return np.asarray(self.space.near.mean(axis=1))  # least squares in orthogonal coordinates
-        if self.space.near is not None and self.space.width <= max(MAX_LINES, self.problem.n_rows):
+        if self.space.near is not None and self._fits_in_time():
             return np.asarray(np.linalg.lstsq(self.space.near.T, np.ones(self.problem.n_rows), rcond=None)[0])
         rows, signs, n = self.problem.rows, self.problem.signs, self.problem.n_rows
         svm = BinarySVM(rows, signs, np.ones(n), False, float(self.space.free), self.space.free)
@@ -180,6 +181,12 @@ class Search:
             if self.space.free:
                 line = np.append(line, b + float(w @ self.space.center))
         return line if np.isfinite(line).all() and line.any() else self.rng.standard_normal(self.space.width)
+
+    def _fits_in_time(self) -> bool:
+        """Whether least squares, which cannot be interrupted, ends before the deadline."""
+        n, m = self.problem.n_rows, self.space.width
+        seconds = SECONDS_PER_FIT_WORK * n * m * min(n, m)
+        return m <= max(MAX_LINES, n) and time.perf_counter() + seconds < self.deadline
 
     def run(self, rounds: int, target: int) -> int:
         """Run up to `rounds` rounds, until the deadline or `target` errors; return the number of rounds."""
