@@ -39,10 +39,10 @@ UNSAFE_IN_LINES = re.compile(UNSAFE.pattern.replace("\x00-\x1f", "\x00-\x08\x0b-
 def count(number: float) -> str:
     """Write a whole number with thousands separators.
 
-    >>> count(1234567), count(0.0)
-    ('1,234,567', '0')
+    >>> count(1234567), count(0.0), count(2**64 + 1)
+    ('1,234,567', '0', '18,446,744,073,709,551,617')
     """
-    return f"{number:,.0f}"
+    return f"{number:,}" if isinstance(number, int) else f"{number:,.0f}"
 
 
 def percent(share: float, decimals: int | None = None) -> str:
