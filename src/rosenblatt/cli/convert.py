@@ -18,7 +18,7 @@ from .options import about_data, as_json, data_argument, options_of
 if TYPE_CHECKING:
     from ..array_types import Array
     from ..data.readers import Options
-    from ..data.table import Data
+    from ..data.table import Data, Table
     from ..preprocessing.recipe import Recipe
 
 ChunkReader = Callable[[bool], "Iterator[Data]"]  # the chunks of a file, with numbers as text (True) or as floats
@@ -256,6 +256,8 @@ class _Conversion:
             if recipe is None:
                 data = parse_numerals(data, kept=self._kept) if floats else data
                 assert isinstance(data.features, Table)
+                if self.target == "tsv":
+                    _refuse_line_breaks(data, data.features)
                 pairs = zip(data.features.names, data.features.columns, strict=True)
                 columns, numerals = [_filled(*pair, means) for pair in pairs], frozenset(data.numerals) - self._kept
                 yield TableChunk(data.features.names, columns, label, data.labels, numerals)
@@ -268,6 +270,20 @@ class _Conversion:
         recipe = self._recipe()
         means = recipe.numbers.means
         return {} if means is None else dict(zip(recipe.number_names, means.tolist(), strict=True))
+
+
+def _refuse_line_breaks(data: Data, table: Table) -> None:
+    """Raise DataError for a cell or a name with a line break: the lines of a TSV file are its rows, also within quotes."""
+    from ..data.table import DataError
+
+    columns = zip((*table.names, data.label_name), (*table.columns, data.labels), strict=True)
+    for name, cells in columns:
+        if "\n" in (name or ""):
+            sentence = "the name of the column has a line break, which TSV files cannot hold"
+            raise DataError(data.source, sentence, column=repr(name))
+        for row, cell in enumerate(cells.tolist() if cells is not None and cells.dtype.kind == "O" else ()):
+            if cell is not None and "\n" in cell:
+                raise data.error_at(row, "the cell has a line break, which TSV files cannot hold", name)
 
 
 def _as_integers(labels: Array | None) -> Array | None:
