@@ -93,6 +93,24 @@ def test_whole_numbers_with_a_point_keep_their_digits(tmp_path: Path, ending: st
     assert read(tmp_path / "rows.svm").losses == {"3": "9007199254740993.0"}
 
 
+def test_zeros_after_long_integers_are_kept_in_json(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("a,b,label\n9007199254740993,9007199254740993,x\n007,7,y\n12,8,x\n")
+    found = rosenblatt("convert", tmp_path / "rows.csv", "-", "--to", "jsonl")
+    assert [json.loads(line)["a"] for line in found.out.splitlines()] == ["9007199254740993", "007", "12"]
+    assert [json.loads(line)["b"] for line in found.out.splitlines()] == [9007199254740993, 7, 8]
+    assert "Column 'a' is written as text, because a number would change it (such as 007)." in found.err
+
+
+def test_means_need_no_encoding_of_names(tmp_path: Path) -> None:
+    rows = "".join(f"name{k},{k % 3 or ''},{'xy'[k % 2]}\n" for k in range(1200))
+    (tmp_path / "rows.csv").write_text(f"name,a,label\n{rows}")
+    found = rosenblatt("convert", tmp_path / "rows.csv", "-", "--to", "csv", "--missing", "mean")
+    assert found.out.splitlines()[:3] == ["name,a,label", "name0,1.5,x", "name1,1,y"]
+    (tmp_path / "rows.csv").write_text("name,a,label\nu,,x\nv,?,y\n")
+    found = rosenblatt("convert", tmp_path / "rows.csv", "-", "--to", "csv", "--missing", "mean")
+    assert "column a: all values are missing; use --ignore 'a'" in found.err
+
+
 def test_tsv_files_hold_no_line_breaks(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text('a,b,label\n1,x,u\n2,"y\nz",v\n3,x,u\n')
     found = rosenblatt("convert", tmp_path / "rows.csv", tmp_path / "rows.tsv")
