@@ -79,6 +79,49 @@ def test_digits_after_a_number_with_leading_zeros_are_not_lost(tmp_path: Path, e
     assert rosenblatt("convert", data, tmp_path / f"rows.{ending}").code == 0
 
 
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_whole_numbers_with_a_point_keep_their_digits(tmp_path: Path, ending: str) -> None:
+    pytest.importorskip("pyarrow")
+    cells = "a,b,label\n9007199254740993.0,664686574159339264,x\n20.50,1152921504606846976,y\n12345678901234567890.10,1,x\n"
+    (tmp_path / "rows.csv").write_text(cells)
+    found = rosenblatt("convert", tmp_path / "rows.csv", tmp_path / f"rows.{ending}")
+    assert "Column 'a' is written as text, because a number would change it (such as 9007199254740993.0)." in found.err
+    assert rosenblatt("convert", tmp_path / f"rows.{ending}", "-", "--to", "csv").out == cells
+    found = rosenblatt("convert", tmp_path / "rows.csv", tmp_path / "rows.npz")
+    assert "column 'a': 9007199254740993.0 does not fit into a float" in found.err
+    (tmp_path / "rows.svm").write_text("1 3:9007199254740993.0 4:12345678901234567.5e1\n2 3:1\n")
+    assert read(tmp_path / "rows.svm").losses == {"3": "9007199254740993.0"}
+
+
+def test_zeros_after_long_integers_are_kept_in_json(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("a,b,label\n9007199254740993,9007199254740993,x\n007,7,y\n12,8,x\n")
+    found = rosenblatt("convert", tmp_path / "rows.csv", "-", "--to", "jsonl")
+    assert [json.loads(line)["a"] for line in found.out.splitlines()] == ["9007199254740993", "007", "12"]
+    assert [json.loads(line)["b"] for line in found.out.splitlines()] == [9007199254740993, 7, 8]
+    assert "Column 'a' is written as text, because a number would change it (such as 007)." in found.err
+
+
+def test_means_need_no_encoding_of_names(tmp_path: Path) -> None:
+    rows = "".join(f"name{k},{k % 3 or ''},{'xy'[k % 2]}\n" for k in range(1200))
+    (tmp_path / "rows.csv").write_text(f"name,a,label\n{rows}")
+    found = rosenblatt("convert", tmp_path / "rows.csv", "-", "--to", "csv", "--missing", "mean")
+    assert found.out.splitlines()[:3] == ["name,a,label", "name0,1.5,x", "name1,1,y"]
+    (tmp_path / "rows.csv").write_text("name,a,label\nu,,x\nv,?,y\n")
+    found = rosenblatt("convert", tmp_path / "rows.csv", "-", "--to", "csv", "--missing", "mean")
+    assert "column a: all values are missing; use --ignore 'a'" in found.err
+
+
+def test_tsv_files_hold_no_line_breaks(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text('a,b,label\n1,x,u\n2,"y\nz",v\n3,x,u\n')
+    found = rosenblatt("convert", tmp_path / "rows.csv", tmp_path / "rows.tsv")
+    assert found.code == 2
+    assert found.err.endswith("rows.csv, line 3, column b: the cell has a line break, which TSV files cannot hold\n")
+    assert not (tmp_path / "rows.tsv").exists()
+    (tmp_path / "rows.csv").write_text('a,"b\nc",label\n1,x,u\n2,y,v\n')
+    found = rosenblatt("convert", tmp_path / "rows.csv", tmp_path / "rows.tsv")
+    assert "the name of the column has a line break" in found.err
+
+
 def test_missing_cells_are_filled_and_the_others_kept(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("a,b,label\n1.50,x,0\n,y,1\n2.50,z,0\n")
     found = rosenblatt("convert", tmp_path / "rows.csv", "-", "--to", "csv", "--missing", "mean")

@@ -73,6 +73,15 @@ def test_no_command_passes_control_sequences_to_a_terminal(name, table, model, t
     assert_harmless(found.err)
 
 
+@pytest.mark.parametrize("arguments", [["show"], ["train", "example:xor", "-o"], ["predict"], ["mail", "learn", "--spam"]])
+def test_a_name_adds_no_line_to_an_error(arguments, tmp_path):
+    name = f"{tmp_path}/no\nrosenblatt: all is well/x"
+    found = rosenblatt(*arguments, name, *(["x.csv"] if arguments == ["predict"] else []))
+    assert found.code == 2
+    assert found.err.count("\n") == 1
+    assert not found.err.startswith("rosenblatt: all")
+
+
 def test_files_and_pipes_get_labels_as_they_are(table, model):
     found = rosenblatt("predict", model, table)
     assert found.out.splitlines()[-1] == f"bad {HOSTILE}".rstrip("\r")  # which the test runner takes for a part of the line end

@@ -22,6 +22,7 @@ from rosenblatt.reporting.story import Story
 from rosenblatt.reporting.svg import MAX_CELL_OPACITY, NARROW_PX, WIDE_PX, svg
 
 EVIL = ["<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "a & b < c", "null\x00byte\x1b[31m", "$x^2$ \ud800", "'"]
+EVIL[3:3] = ["\u202ereversed\u2066", "\x9b8m\x85\u200f\u2028", "\ufffe\uffff"]
 
 
 class Reader(HTMLParser):
@@ -122,7 +123,8 @@ def test_names_from_files_stay_text():
     assert "img" not in found.tags
     assert not any(name.startswith("on") for name, _ in found.attributes)
     assert EVIL[0] in "".join(found.text)
-    assert not re.search(r"[\x00\x1b]", page)
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200f\u2028-\u202e\u2066-\u2069\ud800\ufffe\uffff]", page)
+    assert "\\u202ereversed" in "".join(found.text)
     page.encode("utf-8")
     for which in FIGURES:
         ElementTree.fromstring(standalone(draw(report, which)).encode("utf-8"))

@@ -194,7 +194,7 @@ class Failure(click.ClickException):
         self.exit_code = exit_code  # type: ignore[misc]
 
     def show(self, file: IO[Any] | None = None) -> None:
-        click.echo(printable(f"rosenblatt: {self.message}", lines=True), file=file, err=file is None)
+        click.echo(printable(f"rosenblatt: {self.message}"), file=file, err=file is None)
 
 
 def usage(error: click.UsageError, ctx: click.Context) -> click.ClickException:

@@ -6,7 +6,7 @@ Files are converted chunk by chunk; only npz files are held in memory.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
@@ -18,7 +18,7 @@ from .options import about_data, as_json, data_argument, options_of
 if TYPE_CHECKING:
     from ..array_types import Array
     from ..data.readers import Options
-    from ..data.table import Data
+    from ..data.table import Data, Table
     from ..preprocessing.recipe import Recipe
 
 ChunkReader = Callable[[bool], "Iterator[Data]"]  # the chunks of a file, with numbers as text (True) or as floats
@@ -155,6 +155,8 @@ class _Conversion:
         for data in self.read_chunks():
             losses = data.losses | losses
             integers = lost_integers(data) | integers
+        if losses and not numeric and self.target == "jsonl":  # JSON has integers of any length, but no leading zeros
+            losses = self._leading_zeros(losses)
         for name, text in losses.items():
             if numeric and name in integers:
                 certain = loss_of(integers[name]) is Loss.DIGITS
@@ -163,10 +165,22 @@ class _Conversion:
                 if not table:
                     raise Failure(f"{where}; only tables, such as CSV files, can be converted with all its digits")
                 raise Failure(f"{where}, as {self.target} needs; use --categorical {name!r} or --ignore {name!r}")
-            kept = not numeric and (self.target != "jsonl" or loss_of(text) is Loss.ZEROS)  # JSON has integers of any length
-            if kept:
+            if not numeric:
                 self._kept.add(name)
                 note(f"Column {name!r} is written as text, because a number would change it (such as {text}).")
+
+    def _leading_zeros(self, names: Container[str]) -> dict[str, str]:
+        """Those of some columns that have a number with leading zeros, and the first of them."""
+        from ..data.table import Loss, Table, loss_of
+
+        found: dict[str, str] = {}
+        for data in self._read_as(True):
+            assert isinstance(data.features, Table)
+            for name, cells in zip(data.features.names, data.features.columns, strict=True):
+                if name in names and name in data.numerals and name not in found:
+                    zeros = next((cell for cell in cells if cell is not None and loss_of(cell) is Loss.ZEROS), None)
+                    found |= {} if zeros is None else {name: zeros}
+        return found
 
     def _recipe(self) -> Recipe:
         """The recipe that encodes the columns as numbers, without scaling."""
@@ -256,6 +270,8 @@ class _Conversion:
             if recipe is None:
                 data = parse_numerals(data, kept=self._kept) if floats else data
                 assert isinstance(data.features, Table)
+                if self.target == "tsv":
+                    _refuse_line_breaks(data, data.features)
                 pairs = zip(data.features.names, data.features.columns, strict=True)
                 columns, numerals = [_filled(*pair, means) for pair in pairs], frozenset(data.numerals) - self._kept
                 yield TableChunk(data.features.names, columns, label, data.labels, numerals)
@@ -265,9 +281,43 @@ class _Conversion:
 
     def _means(self) -> dict[str, float]:
         """Means of the numeric columns."""
-        recipe = self._recipe()
-        means = recipe.numbers.means
-        return {} if means is None else dict(zip(recipe.number_names, means.tolist(), strict=True))
+        import numpy as np
+
+        from ..data.table import DataError, Table
+        from ..preprocessing.statistics import Moments
+
+        names: list[str] = []
+        moments = Moments(0, 1)
+        for data in self.read_chunks():
+            assert isinstance(data.features, Table)
+            columns = {
+                name: cells
+                for name, cells in zip(data.features.names, data.features.columns, strict=True)
+                if cells.dtype.kind == "f"
+            }
+            if not names:
+                names, moments = list(columns), Moments(len(columns), 1)
+            if names:
+                moments.add(np.column_stack(list(columns.values())))
+        moments.finish()
+        for name, known in zip(names, moments.counts.tolist(), strict=True):
+            if not known:
+                raise DataError(self.path, "all values are missing", column=name, option=f"--ignore {name!r}")
+        return dict(zip(names, moments.means.tolist(), strict=True))
+
+
+def _refuse_line_breaks(data: Data, table: Table) -> None:
+    """Raise DataError for a cell or a name with a line break: the lines of a TSV file are its rows, also within quotes."""
+    from ..data.table import DataError
+
+    columns = zip((*table.names, data.label_name), (*table.columns, data.labels), strict=True)
+    for name, cells in columns:
+        if "\n" in (name or ""):
+            sentence = "the name of the column has a line break, which TSV files cannot hold"
+            raise DataError(data.source, sentence, column=repr(name))
+        for row, cell in enumerate(cells.tolist() if cells is not None and cells.dtype.kind == "O" else ()):
+            if cell is not None and "\n" in cell:
+                raise data.error_at(row, "the cell has a line break, which TSV files cannot hold", name)
 
 
 def _as_integers(labels: Array | None) -> Array | None:

@@ -108,19 +108,22 @@ class Loss(Enum):
 
 
 def loss_of(cell: str | bytes) -> Loss | None:
-    """What the text of a number loses as a float; fractions, which are rounded, lose nothing.
+    """What the text of a number loses as a float; fractions and exponents, which are rounded, lose nothing.
 
     >>> [loss_of(cell) for cell in ("02163", "9007199254740993", "9007199254740992", "0.5", "1e23")]
     [<Loss.ZEROS: 'leading zeros'>, <Loss.DIGITS: 'digits'>, None, None, None]
+    >>> loss_of("9007199254740993.0")
+    <Loss.DIGITS: 'digits'>
     """
     digits = cell.lstrip(b"+-" if isinstance(cell, bytes) else "+-")  # type: ignore[arg-type]
-    if not (digits.isascii() and digits.isdigit()):
+    whole, _, fraction = digits.partition(b"." if isinstance(digits, bytes) else ".")  # type: ignore[arg-type]
+    if not (digits.isascii() and whole.isdigit() and (fraction.isdigit() or not fraction)):
         return None
-    if len(digits) >= MIN_LOST_DIGITS:
-        value = float(digits) if len(digits) <= MAX_FLOAT_DIGITS else math.inf
-        if math.isinf(value) or int(digits) != int(value):
+    if len(whole) >= MIN_LOST_DIGITS:
+        value = float(whole) if len(whole) <= MAX_FLOAT_DIGITS else math.inf
+        if math.isinf(value) or int(whole) != int(value):
             return Loss.DIGITS
-    return Loss.ZEROS if len(digits) > 1 and digits[:1] in (b"0", "0") and len(digits) == len(cell) else None
+    return Loss.ZEROS if len(whole) > 1 and whole[:1] in (b"0", "0") and len(whole) == len(cell) else None
 
 
 def integer_losses(values: Array, columns: Array | None = None) -> dict[str, str]:

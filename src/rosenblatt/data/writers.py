@@ -18,21 +18,23 @@ if TYPE_CHECKING:
     import pyarrow
 
 ROWS_PER_BLOCK = 1 << 12
+MAX_WHOLE_NUMBER = 2.0**64  # below which whole numbers are written without exponent: they may be identifiers
 MAX_CACHED_NUMBERS = 1 << 16  # numbers whose digits are cached: many files have few distinct ones
 JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 QUOTED_CHARS = frozenset('"\r\n')
 
 
 class _Digits(dict[float, str]):
-    """A cache of the shortest digits that reproduce each number, without the .0 of integers.
+    """A cache of the shortest digits that reproduce each number; whole numbers have all digits and no .0.
 
     >>> digits = _Digits()
-    >>> digits[0.1], digits[3.0], digits[-0.0], digits[1e300]
-    ('0.1', '3', '-0', '1e+300')
+    >>> digits[0.1], digits[3.0], digits[-0.0], digits[1e300], digits[2.0**60]
+    ('0.1', '3', '-0', '1e+300', '1152921504606846976')
     """
 
     def __missing__(self, value: float) -> str:
-        text = repr(value).removesuffix(".0")
+        whole = value and abs(value) < MAX_WHOLE_NUMBER and value.is_integer()
+        text = str(int(value)) if whole else repr(value).removesuffix(".0")
         if value and len(self) < MAX_CACHED_NUMBERS:  # 0 and -0 are the same key
             self[value] = text
         return text

@@ -11,7 +11,7 @@ from html import escape
 from itertools import pairwise
 
 from .charts import CLASSES, Band, Bars, Chart, Grid, HorizontalBars, Line, Mark, Marker, Points, Rule, spread_apart
-from .text import count, cut, percent
+from .text import count, cut, percent, printable
 
 NARROW_PX, WIDE_PX = 330, 520  # widths of a chart
 TITLE_PX = 28  # height of a title above a chart
@@ -359,8 +359,8 @@ def _is_full_height(band: Band, chart: Chart) -> bool:
 
 
 def escape_text(text: object) -> str:
-    """Escape markup, and replace characters that XML forbids."""
-    return escape(re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", str(text)), quote=True)
+    """Escape markup, and what `printable` escapes: controls, which XML forbids, and marks that reorder the text around them."""
+    return escape(re.sub("[\ufffe\uffff]", "\ufffd", printable(text, lines=True)), quote=True)
 
 
 def px(number: float) -> str:

@@ -28,6 +28,7 @@ TIMES, MINUS = "\N{MULTIPLICATION SIGN}", "\N{MINUS SIGN}"
 NAME_CHARS = 28  # length to which `cut` shortens a name
 QUOTED_CHARS = 60  # length to which `quoted_list` shortens a name
 MAX_EXACT_BOUND = 1e9  # up to which `count_bound` writes all digits
+MAX_BINARY_UNITS = 10_000  # of a size that `byte_size` writes exactly: 2,265,625 KiB is a round number of bytes
 LISTED_ITEMS = 12  # items of a list that are named; the others are counted
 
 # Characters that a terminal executes or that hide or reorder others: C0 and C1 controls, line separators, marks of the writing
@@ -39,10 +40,10 @@ UNSAFE_IN_LINES = re.compile(UNSAFE.pattern.replace("\x00-\x1f", "\x00-\x08\x0b-
 def count(number: float) -> str:
     """Write a whole number with thousands separators.
 
-    >>> count(1234567), count(0.0)
-    ('1,234,567', '0')
+    >>> count(1234567), count(0.0), count(2**64 + 1)
+    ('1,234,567', '0', '18,446,744,073,709,551,617')
     """
-    return f"{number:,.0f}"
+    return f"{number:,}" if isinstance(number, int) else f"{number:,.0f}"
 
 
 def percent(share: float, decimals: int | None = None) -> str:
@@ -133,11 +134,11 @@ def duration(seconds: float) -> str:
 def byte_size(number: int) -> str:
     """Write a size in bytes; limits that are powers of two keep their exact value.
 
-    >>> byte_size(1), byte_size(512), byte_size(1_480_000), byte_size(64 << 20)
-    ('1 byte', '512 bytes', '1.5 MB', '64 MiB')
+    >>> byte_size(1), byte_size(512), byte_size(1_480_000), byte_size(64 << 20), byte_size(2_320_000_000)
+    ('1 byte', '512 bytes', '1.5 MB', '64 MiB', '2.3 GB')
     """
     for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if number >= size and number % size == 0:
+        if number % size == 0 and 0 < number // size < MAX_BINARY_UNITS:
             return f"{count(number // size)} {unit}"
     for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if number >= scale:

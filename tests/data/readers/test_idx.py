@@ -74,6 +74,8 @@ BAD = {
     idx(PIXELS) + b"x": "the file is longer than its 4 rows",
     idx(PIXELS[:0]): "the file has no rows",
     b"\0\0\x08\3" + b"\xff" * 12: "too many",
+    b"\0\0\x08\xff" + b"\xff" * 1020: "the header announces 255 axes; the limit is 8",
+    b"\0\0\x08\x08" + b"\xff" * 32: "too many",
     b"\0\0\x08\2\0\0\0\1\xff\xff\xff\xff": "the limit is",
     idx(np.array([[1.0, np.inf]])): "row 1, column 1: the value is inf",
 }

@@ -161,6 +161,16 @@ def test_named_pipes_are_read_to_their_end(tmp_path: Path, kind: str) -> None:
     writing.join()
 
 
+def test_json_rows_of_different_keys_are_no_dense_table(tmp_path: Path) -> None:
+    rows = (", ".join(f'"k{100 * i + j}": 1' for j in range(100)) for i in range(400))
+    (tmp_path / "rows.jsonl").write_text("".join(f'{{{row}, "label": {i % 2}}}\n' for i, row in enumerate(rows)))
+    words = r"line 1: as a table of 40,001 keys, the rows take more than 102.8 MB; if they are meant to, raise --max-memory"
+    with pytest.raises(DataError, match=words):
+        read(tmp_path / "rows.jsonl", Options(missing="mean"))
+    with pytest.raises(DataError, match="more than 32 MiB"):
+        next(chunks(tmp_path / "rows.jsonl", Options(missing="mean", max_memory=32 << 20)))
+
+
 def test_honest_compressed_files_are_read(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = "".join(f"{a},{b},{a > b}\n" for a, b in rng.integers(0, 2, (20_000, 2)).tolist())

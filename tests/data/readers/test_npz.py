@@ -113,6 +113,9 @@ BAD = {
     "nan label": ({"X": X, "y": y * np.nan}, "row 1: the label is not finite"),
     "twice": ({"X": X, "X_X": X, "y": y}, "two arrays 'X'"),
     "bytes": ({"X": X, "y": np.array([b"\xff"] * 4)}, "labels that are not valid text"),
+    "half of a character": ({"X": X, "y": np.array(["\ud800"] * 4)}, "labels that are not valid text"),
+    "no characters": ({"X": X, "y": np.full(4, 0x110000, np.uint32).view("<U1")}, "y.npy holds numbers that are no characters"),
+    "swapped": ({"X": X, "y": np.full(4, 97, "<u4").view(">U1")}, "y.npy holds numbers that are no characters"),
 }
 PARTS = {"data": [1.0, 2.0], "indices": [0, 1], "indptr": [0, 1, 2], "shape": [2, 2], "y": [0, 1]}
 BAD_SPARSE = {
@@ -125,6 +128,7 @@ BAD_SPARSE = {
     "huge shape": ({"shape": [2, 2**62]}, "the limit is 2^31 - 1"),
     "twice": ({"indices": [1, 1], "indptr": [0, 2, 2]}, "has a column twice"),
     "format": ({"format": np.array(b"coo")}, "only csr and csc are supported"),
+    "format in no characters": ({"format": np.full(1, 0x110000, np.uint32).view("<U1")}, "numbers that are no characters"),
     "nan": ({"data": [np.nan, 1]}, "row 1, column 0: the value is nan"),
 }
 

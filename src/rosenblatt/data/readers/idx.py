@@ -22,6 +22,7 @@ from .sources import COMPRESSED, Source
 TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 MAX_BYTES = 1 << 40
 MAX_COLUMNS = 1 << 24
+MAX_AXES = 8
 READ_BYTES = 1 << 22  # bytes read at a time
 
 
@@ -59,6 +60,8 @@ def _header(source: Source) -> tuple[np.dtype[Any], tuple[int, ...]]:
     if head[:2] != b"\0\0" or head[2] not in TYPES or not head[3]:
         raise DataError(source.name, "not an idx file: it does not start with two zero bytes and a known type")
     kind = np.dtype(TYPES[head[2]])
+    if head[3] > MAX_AXES:
+        raise DataError(source.name, f"the header announces {head[3]} axes; the limit is {MAX_AXES}")
     lengths = _exactly(source, 4 * head[3])
     shape = tuple(int.from_bytes(lengths[at : at + 4]) for at in range(0, len(lengths), 4))
     if math.prod(shape) * kind.itemsize > MAX_BYTES:

@@ -14,18 +14,19 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...array_types import Array
-from ...reporting.text import count, quoted_list
+from ...reporting.text import byte_size, count, quoted_list
 from ..table import Data, DataError, Loss, Table, loss_of
 from . import Options
 from .cells import UTF8_ADVICE
 from .layout import TYPED_SAMPLE_ROWS, TypedLayout, join_chunks, lay_out_typed, missing_cell
-from .limits import MemoryLimit, limited
+from .limits import MAX_EXPANSION, MEMORY_OPTION, MIN_EXPANDED_BYTES, MemoryLimit, limited
 from .sources import Source
 from .window import blocks
 
 BLOCK_BYTES = 1 << 20  # bytes read at a time
 MAX_SAMPLE_BYTES = 1 << 24  # size of the first rows, which decide the columns
 MAX_COLUMNS = 100_000
+BYTES_PER_CELL = 8
 Row = tuple[int, int, dict[str, Any]]  # line number, size in bytes, object
 MIN_NUMERAL_CHARS = 16  # of integers that a float may not hold
 
@@ -88,12 +89,27 @@ class _Columns:
         if len(names) > MAX_COLUMNS:
             raise DataError(source, f"the first rows have {count(len(names))} distinct keys; the limit is {count(MAX_COLUMNS)}")
         self.known = frozenset(names)
-        self.kinds = {name: next((type(row[name]) for _, _, row in first if row.get(name) is not None), None) for name in names}
+        self.kinds: dict[str, type] = {}  # of the first value that is not missing
+        for _, _, row in first:
+            for name, value in row.items():
+                if value is not None:
+                    self.kinds.setdefault(name, type(value))
         self.layout: TypedLayout = lay_out_typed(source, names, options, lambda c: self._sample(names[c], first))
         self.as_strings = {names[c] for c in self.layout.as_strings}
         self.losses: dict[str, str] = {}
 
+    def _check_size(self, rows: list[Row]) -> None:
+        """Raise DataError if the table of some rows, most of whose cells are missing, is far larger than their text."""
+        cells, size = len(rows) * len(self.layout.names), sum(size for _, size, _ in rows)
+        most = self.options.max_memory or max(MIN_EXPANDED_BYTES, MAX_EXPANSION * size)
+        if BYTES_PER_CELL * cells > most:
+            sentence = f"as a table of {count(len(self.known))} keys, the rows take more than {byte_size(most)}"
+            raise DataError(
+                self.source, sentence, rows[0][0], option=MEMORY_OPTION, advice=f"if they are meant to, raise {MEMORY_OPTION}"
+            )
+
     def data(self, rows: list[Row], first_row: int) -> Data:
+        self._check_size(rows)
         for line, _, row in rows:
             if not row.keys() <= self.known and self.options.required is None:
                 key = next(key for key in row if key not in self.known)
@@ -151,7 +167,7 @@ class _Columns:
     def _sample(self, name: str, first: list[Row]) -> Array:
         """The first cells of a column, for `looks_like_labels`; cells of the wrong type count as missing here."""
         cells = [row.get(name) for _, _, row in first]
-        if self.kinds[name] is str:
+        if self.kinds.get(name) is str:
             return _strings([cell if isinstance(cell, str) else None for cell in cells])
         return np.array([cell if isinstance(cell, float | bool) else np.nan for cell in cells], np.float64)
 

@@ -3,7 +3,8 @@
 Memory      the rows of a file that is read whole take at most four fifths of the memory that is free when reading starts, or
             what `Options.max_memory` allows. Streams are read in chunks, and only a line or a chunk is limited.
 Expansion   a compressed file that is read whole may decompress to 64 MB, or to 200 times its size if that is more; with
-            `Options.max_memory`, to that. Parquet and Arrow files count as compressed. A batch of an Arrow file is
+            `Options.max_memory`, to that. Parquet and Arrow files count as compressed, and JSON lines, whose table has a cell
+            for each key of each row. A batch of an Arrow file is
             decompressed at once, so the size that it declares is checked before.
 
 Sizes are estimates: what arrays and texts take at least.

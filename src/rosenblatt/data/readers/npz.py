@@ -10,6 +10,7 @@ import contextlib
 import io
 import math
 import struct
+import sys
 import tokenize
 import zipfile
 import zlib
@@ -173,6 +174,8 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Array:
         if len(values) != size * dtype.itemsize or raw.read(1):  # reading to the end verifies the checksum
             raise ValueError(f"{member.filename} does not have as many values as its header announces")
     array = np.frombuffer(values, dtype)
+    if dtype.kind == "U" and (array.astype(dtype.newbyteorder("=")).view(np.uint32) > sys.maxunicode).any():
+        raise ValueError(f"{member.filename} holds numbers that are no characters")
     return array.reshape(shape[::-1]).T if fortran else array.reshape(shape)
 
 

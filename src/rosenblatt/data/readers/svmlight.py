@@ -28,7 +28,7 @@ MAX_INDEX = (1 << 31) - 1  # the largest int32
 MAX_DEFERRED_NUMBERS = 1 << 12  # numbers that a kernel call leaves to Python's float
 ZERO_BASED_OPTION = "--zero-based"
 TOKEN = re.compile(rb"\S+")
-LONG_VALUE = re.compile(rb"([0-9]+):([+-]?[0-9]{16,})(?=\s|$)")
+LONG_VALUE = re.compile(rb"([0-9]+):([+-]?[0-9]{16,}(?:\.[0-9]*)?)(?=\s|$)")
 
 
 class _TokenError(Exception):
