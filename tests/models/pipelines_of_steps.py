@@ -99,6 +99,23 @@ def pipelines() -> dict[str, tuple[Pipeline, Any, Any]]:
     found["numbers"] = make_pipeline(numbers, rb.LinearMSE()), np.round(with_gaps()), rows(2)[1]
     named = make_pipeline(StandardScaler(), PolynomialFeatures(2)).set_output(transform="pandas")
     found["data frames"] = make_pipeline(named, rb.LinearMSE()), pd.DataFrame(X, columns=list("abcde")), y
+    frame = FRAME.drop(columns="note")
+    encoded = make_pipeline(OneHotEncoder(sparse_output=False), OrdinalEncoder())
+    framed = ColumnTransformer([("n", StandardScaler(), ["size"]), ("c", encoded, ["color", "shape"])], remainder="drop")
+    found["data frames of columns"] = make_pipeline(framed, MinMaxScaler(), rb.LinearMSE()), frame, LABELS
+    both = make_union(StandardScaler(), MinMaxScaler())
+    found["data frames of a union"] = make_pipeline(both, rb.LinearMSE()), pd.DataFrame(X, columns=list("abcde")), y
+    for name in ("data frames of columns", "data frames of a union"):
+        found[name][0].set_output(transform="pandas")
+    for name, step in {
+        "constant": SimpleImputer(strategy="constant", fill_value=2),
+        "constant by default": SimpleImputer(strategy="constant", keep_empty_features=True),
+    }.items():
+        empty = np.column_stack([with_gaps(), np.full(len(X), np.nan)])
+        found[name] = make_pipeline(step, StandardScaler(), rb.LinearMSE()), empty, rows(2)[1]
+    words_with_gap = np.column_stack([FRAME[["color", "shape"]].to_numpy(object), np.full(len(FRAME), np.nan, object)])
+    frequent = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(), rb.LinearMSE())
+    found["column without words"] = frequent, words_with_gap, LABELS
     found["gaps"] = make_pipeline(SimpleImputer(), rb.MaxMargin(inseparable="soft")), with_gaps(), rows(2)[1]
     found["vote"] = make_pipeline(StandardScaler(), rb.Perceptron(keep="vote", **last)), X, y
     found["transformers only"] = make_pipeline(StandardScaler(), Normalizer()), X, y

@@ -26,6 +26,7 @@ import rosenblatt as rb
 from rosenblatt.models.transformers import TRANSFORMERS
 
 PIPELINES = pipelines()
+pytestmark = pytest.mark.filterwarnings("ignore:Skipping features without any observed values")
 
 
 @pytest.fixture(scope="module")
@@ -108,15 +109,18 @@ def unsavable():
     with sklearn.config_context(enable_metadata_routing=True):
         routed = StandardScaler().set_fit_request(sample_weight=False)
     columns = ColumnTransformer([("a", StandardScaler(), make_column_selector(dtype_include="number"))])
+    nameless = ColumnTransformer([("a", FunctionTransformer(), ["a", "b"])]).set_output(transform="pandas")
+    named = pd.DataFrame(X, columns=list("abcde"))
     return {
         "pca": (make_pipeline(StandardScaler(), PCA(2), last), X, y, "the step 'pca': its class PCA is none of the classes"),
-        "foreign": (make_pipeline(LogisticRegression()), X, y, "'logisticregression': its class LogisticRegression is none"),
+        "foreign": (make_pipeline(LogisticRegression()), X, y, "LogisticRegression is none of the classes .* holds$"),
         "function": (make_pipeline(FunctionTransformer(np.abs), last), X, y, "FunctionTransformer cannot be saved: func"),
         "rare": (make_pipeline(OneHotEncoder(min_frequency=2), last), words, LABELS, "infrequent categories cannot be stored"),
         "analyzer": (make_pipeline(CountVectorizer(analyzer=str.split), last), TEXTS, LABELS, "analyzer is a function"),
         "pattern": (make_pipeline(CountVectorizer(token_pattern=r"(\w+)+x?"), last), TEXTS, LABELS, "token_pattern is not"),
         "selector": (make_pipeline(columns, last), pd.DataFrame(X), y, "by a function: pass their names or positions"),
         "request": (make_pipeline(routed, last), X, y, "has the attribute _metadata_request"),
+        "nameless": (make_pipeline(nameless, last), named, y, "has the attribute _transformers_"),
         "memory": (Pipeline([("a", last)], memory="somewhere"), X, y, "this Pipeline: it has memory"),
     }  # fmt: skip
 
@@ -149,7 +153,8 @@ def test_columns_of_every_kind_come_back(tmp_path):
     frame = pd.DataFrame(X, columns=list("abcde"))
     last = rb.LinearMSE()
     for columns in ("a", "b", ["c", "a"], ("b", "d"), slice("b", "d"), slice(1, 3), [-1, 0], (0, 2), [True] + [False] * 4,
-                    np.array([1, 2]), np.array(["a", "e"]), np.array(["a", "e"], object), [], 3):  # fmt: skip
+                    np.array([1, 2]), np.array(["a", "e"]), np.array(["a", "e"], object), [], 3,
+                    frame.columns[1:3], pd.Index([0, 4]), frame.dtypes == "float64"):  # fmt: skip
         scalar = isinstance(columns, str | int)
         step = FunctionTransformer(feature_names_out="one-to-one") if not scalar else "passthrough"
         if scalar:
@@ -161,6 +166,18 @@ def test_columns_of_every_kind_come_back(tmp_path):
         assert found[:-1].get_feature_names_out().tolist() == pipeline[:-1].get_feature_names_out().tolist()
         with pytest.raises(ValueError, match=r"columns are missing|not a column|feature names"):
             found.predict(frame.drop(columns="a"))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["frame", "data frames of columns", "data frames of a union", "constant"])
+def test_a_loaded_pipeline_is_fitted_as_before(name, fitted, tmp_path):
+    """The steps that are cloned for a fit choose the same containers, too."""
+    pipeline, X = fitted[name]
+    rb.save(pipeline, tmp_path / "a")
+    found = rb.load(tmp_path / "a")
+    before = pipeline.decision_function(X)
+    assert np.array_equal(clone(found).fit(X, PIPELINES[name][2]).decision_function(X), before)
+    assert np.array_equal(found.fit(X, PIPELINES[name][2]).decision_function(X), before)
 
 
 def test_an_unfitted_pipeline_is_refused(tmp_path):
@@ -205,6 +222,10 @@ def parts(fitted, tmp_path):
         ("frame", ["steps", 0, 1, "fitted", "n_features_in_"], 10**9, "names of features are invalid"),
         ("columns by number", ["steps", 0, 1, "fitted", "n_features_in_"], 10**9, "columns are invalid"),
         ("data frames", ["steps", 0, 1, "steps", 0, 1, "fitted", "output"], "csv", "output is invalid"),
+        ("data frames of a union", ["steps", 0, 1, "output"], "csv", "output is invalid"),
+        ("constant", ["steps", 0, 1, "fitted", "statistics_", "numbers", 0], "2", "an array of numbers is invalid"),
+        ("constant", ["steps", 0, 1, "fitted", "statistics_", "numbers", 0], True, "an array of numbers is invalid"),
+        ("frame", ["steps", 0, 1, "steps", 0, 2], {"numbers": [0]}, "columns are invalid"),
         ("frame", ["steps", 0, 1, "outputs", 0, 1], -1, "outputs are invalid"),
         ("frame", ["steps", 0, 1, "parameters", "n_jobs"], 10**6, "n_jobs must be a whole number other than 0 and at most 256"),
         ("frame", ["steps", 0, 1, "made", 0, 0], "other", "fitted steps are invalid|KeyError"),

@@ -19,7 +19,8 @@ from .strict_json import require
 def are_columns(columns: Any) -> bool:
     """Whether this is a column or a selection of columns; a function is not stored."""
     if isinstance(columns, np.ndarray):
-        return columns.ndim == 1 and columns.dtype.kind in "ibOU"
+        text = columns.dtype.kind != "O" or all(type(each) is str for each in columns.tolist())
+        return columns.ndim == 1 and columns.dtype.kind in "ibOU" and text
     if type(columns) in (list, tuple):
         return {type(each) for each in columns} in (set(), {int}, {str}, {bool})
     return type(columns) in (int, str, slice)

@@ -55,9 +55,9 @@ def save(
 ) -> None:
     """Save a fitted estimator, a scikit-learn Pipeline of transformers and an estimator, or a `Model` to one safetensors file.
 
-    The file holds numbers and text, no code and no training rows. A loaded estimator predicts the same bits and continues
-    with `partial_fit` and `warm_start`; its `log_` is None. The file is written completely or not at all: an existing file is
-    replaced after the new one is on disk.
+    The file holds numbers and text, no code and no training rows, except that a vote (`keep="vote"`) is made of the rows that
+    moved the weights. A loaded estimator predicts the same bits and continues with `partial_fit` and `warm_start`; its `log_`
+    is None. The file is written completely or not at all: an existing file is replaced after the new one is on disk.
 
     Parameters
     ----------

@@ -67,6 +67,11 @@ class _Reader:
         require(isinstance(node, dict), f"step {path!r} is invalid")
         self.steps += 1
         require(self.steps <= MAX_STEPS, f"a Pipeline has more than {count(MAX_STEPS)} steps")
+        made = self._step({key: value for key, value in node.items() if key != "output"}, path, final, fitted, depth)
+        _restore_output(made, node, path)
+        return made
+
+    def _step(self, node: Meta, path: str, final: bool, fitted: bool, depth: int) -> Any:
         if "model" in node:
             require(final and set(node) == {"model", "place"} and type(node["place"]) is int, f"step {path!r} is invalid")
             return self._estimator(node["model"], f"step.{node['place']}.")
@@ -126,9 +131,7 @@ class _Reader:
             text = listed and all(type(name) is str for name in names.tolist())
             require(text and len(set(names.tolist())) == width, f"step {path!r}: the names of features are invalid")
             made.feature_names_in_ = names
-        if "output" in fitted:
-            require(fitted["output"] in OUTPUTS, f"step {path!r}: its output is invalid")
-            made.__dict__[OUTPUT] = {"transform": fitted["output"]}
+        _restore_output(made, fitted, path)
         return width or 0
 
     # --- steps with steps ----------------------------------------------------------------------------------------------------
@@ -223,6 +226,12 @@ class _Reader:
                 require(agree, f"step {join_names(path, key)!r}: its names of features are not those of its columns")
         made.sparse_output_, made.output_indices_, made.transformers_ = node["sparse"], outputs, done
         return made
+
+
+def _restore_output(made: Any, found: Meta, path: str) -> None:
+    if "output" in found:
+        require(hasattr(made, "set_output") and found["output"] in OUTPUTS, f"step {path!r}: its output is invalid")
+        made.__dict__[OUTPUT] = {"transform": found["output"]}
 
 
 def _check_parameters(step: Any, path: str) -> None:

@@ -34,6 +34,7 @@ PARAMETERS = {
 _FITTED_COLUMNS = {
     "_columns", "_transformer_to_input_indices", "_remainder", "sparse_output_", "transformers_", "output_indices_",
 }  # fmt: skip
+_FRAME_NAMES = "_transformers_feature_names_out"  # of the data frames that a composite step joined last
 
 
 OUTPUT, OUTPUTS = "_sklearn_output_config", ("default", "pandas", "polars")  # what `set_output` sets
@@ -87,14 +88,13 @@ class _Writer:
             return self._composite(step, path, place, final, fitted)
         entry = transformer_of(step)
         if entry is None:
-            raise _refusal(path, name, "is none of the classes that a model file holds: save the last step alone")
+            hint = "" if final else ": save the last step alone"
+            raise _refusal(path, name, f"is none of the classes that a model file holds{hint}")
         problem = entry.find_problem(step)
         if problem is not None:
             raise _refusal(path, name, f"cannot be saved: {problem}")
         node: Meta = {"class": name, "parameters": self._parameters(step, step.get_params(deep=False), path, place)}
-        if fitted:
-            node["fitted"] = self._fitted(step, entry, path, place)
-        return node
+        return node | ({"fitted": self._fitted(step, entry, path, place)} if fitted else _output(step))
 
     def _place(self) -> int:
         self.places += 1
@@ -142,9 +142,7 @@ class _Writer:
             encoded["n_features_in_"] = int(found["n_features_in_"])
         if "feature_names_in_" in found:
             encoded["feature_names_in_"] = self._encode(step, "feature_names_in_", found["feature_names_in_"], path, place)
-        if found.get(OUTPUT):
-            encoded["output"] = found[OUTPUT]["transform"]
-        return encoded
+        return encoded | _output(step)
 
     def _composite(self, step: Any, path: str, place: int, final: bool, fitted: bool) -> Meta:
         name = type(step).__name__
@@ -155,11 +153,15 @@ class _Writer:
         listed = {"Pipeline": "steps", "FeatureUnion": "transformer_list", "ColumnTransformer": "transformers"}[name]
         allowed = {*step.get_params(deep=False), *_FITTED_COLUMNS, *_COLUMNS}
         unknown = sorted(set(vars(step)) - allowed)
+        each = [(key, one, *map(_without_pandas, columns)) for key, one, *columns in getattr(step, listed)]
+        if unknown == [_FRAME_NAMES] and all(
+            isinstance(one[1], str) or hasattr(one[1], "get_feature_names_out") for one in each
+        ):
+            unknown = []  # scikit-learn makes them again, and uses those of the steps
         if unknown:
             raise _refusal(path, name, f"has the attribute {unknown[0]}, which a model file cannot hold")
         given = {each: getattr(step, each) for each in PARAMETERS[name]}
         node: Meta = {"class": name, "parameters": self._parameters(step, given, path, place)}
-        each = list(getattr(step, listed))
         if name == "ColumnTransformer":
             for key, _, columns in each:
                 if callable(columns):
@@ -173,19 +175,23 @@ class _Writer:
                 for at, (key, one, columns) in enumerate(each)
             ]
             node["remainder"] = self.node(step.remainder, join_names(path, "remainder"), fitted=False)
-            return node | (self._fitted_columns(step, path, place) if fitted else {})
+            return node | (self._fitted_columns(step, path, place) if fitted else _output(step))
         last = len(each) - 1
         node["steps"] = [
             [key, self.node(one, join_names(path, key), final=final and name == "Pipeline" and at == last, fitted=fitted)]
             for at, (key, one) in enumerate(each)
         ]
-        return node
+        return node | _output(step)
 
     def _fitted_columns(self, step: Any, path: str, place: int) -> Meta:
         if "transformers_" not in vars(step):
             raise ValueError(f"step {path!r} (ColumnTransformer) is not fitted yet: call fit before saving the Pipeline")
         made = [
-            [key, self.node(one, join_names(path, key), fitted=True), self._encode(step, f"made.{at}", columns, path, place)]
+            [
+                key,
+                self.node(one, join_names(path, key), fitted=True),
+                self._encode(step, f"made.{at}", _without_pandas(columns), path, place),
+            ]
             for at, (key, one, columns) in enumerate(step.transformers_)
         ]
         return {
@@ -195,6 +201,17 @@ class _Writer:
             "outputs": [[key, part.start, part.stop] for key, part in step.output_indices_.items()],
             "sparse": bool(step.sparse_output_),
         }
+
+
+def _without_pandas(columns: Any) -> Any:
+    """A selection of columns, such as `frame.columns[:3]`, as an array."""
+    return columns.to_numpy() if type(columns).__module__.split(".")[0] == "pandas" else columns
+
+
+def _output(step: Any) -> Meta:
+    """The container that `set_output` chose, if it did."""
+    chosen = vars(step).get(OUTPUT)
+    return {"output": chosen["transform"]} if chosen else {}
 
 
 def is_composite(step: Any) -> bool:
@@ -208,4 +225,4 @@ def join_names(path: str, key: object) -> str:
 
 def _refusal(path: str, name: str, reason: str) -> TypeError:
     what = f"the step {path!r}: its class {name}" if path else f"this {name}: it"
-    return TypeError(f"rb.save cannot hold {what} {reason}")
+    return TypeError(f"rb.save cannot hold {what} {' '.join(reason.split())}")

@@ -1,9 +1,9 @@
 """Parameters and learned values of the steps of a Pipeline, as JSON.
 
-Values are encoded as in `values.py`. Arrays of text, types of NumPy, dtypes and slices are added: {"text": [dtype, [...]]},
-{"type": "float64"}, {"dtype": "<f8"}, {"slice": [start, stop, step]}. Text of type "O" may be missing: null, or {"float":
-"nan"}, as encoders keep them. A value that a file cannot hold, such as a function, is
-refused: a Pipeline without it would not be the same.
+Values are encoded as in `values.py`. Arrays of text and of Python's numbers, types of NumPy, dtypes and slices are added:
+{"text": [dtype, [...]]}, {"numbers": [...]}, {"type": "float64"}, {"dtype": "<f8"}, {"slice": [start, stop, step]}. Text of
+type "O" may be missing: null, or {"float": "nan"}, as encoders keep it; a number may be NaN. A value that a file cannot hold,
+such as a function, is refused: a Pipeline without it would not be the same.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ def encode(value: Any, name: str, arrays: Arrays) -> Any:
         text = [_NAN if _is_nan(each) else each for each in value.tolist()]
         dtype = "O" if value.dtype.kind == "O" else value.dtype.str[1:]
         valid = value.ndim == 1 and all(_is_text(each, dtype) for each in text)
-        return {"text": [dtype, text]} if valid and _fits(dtype, text) else None
+        if valid and _fits(dtype, text):
+            return {"text": [dtype, text]}
+        return _encode_numbers(value) if dtype == "O" and value.ndim == 1 else None
     if isinstance(value, type):
         return {"type": value.__name__} if _NUMPY_TYPES.get(value.__name__) is value else None
     if isinstance(value, np.dtype):
@@ -61,6 +63,8 @@ def decode(encoded: Any, arrays: Arrays, depth: int = 0) -> Any:
     ((kind, inner),) = encoded.items()
     if kind == "text":
         return _text(*inner)
+    if kind == "numbers":
+        return _numbers(inner)
     if kind == "type":
         return _NUMPY_TYPES[inner]
     if kind == "dtype":
@@ -91,6 +95,23 @@ def _is_nan(value: Any) -> bool:
 
 def _is_text(value: Any, dtype: str) -> bool:
     return type(value) is str or (dtype == "O" and (value is None or value == _NAN))
+
+
+def _encode_numbers(array: Array) -> dict[str, list[Any]] | None:
+    """Encode an array of Python's numbers, such as what `SimpleImputer` fills a constant in with; None for other objects."""
+    encoded = [values.encode(each, "", {}) for each in array.tolist()]
+    return {"numbers": encoded} if all(map(_is_number, encoded)) else None
+
+
+def _is_number(encoded: Any) -> bool:
+    return type(encoded) in (int, float) or encoded == _NAN
+
+
+def _numbers(encoded: Any) -> Array:
+    require(isinstance(encoded, list) and all(map(_is_number, encoded)), "an array of numbers is invalid")
+    array = np.empty(len(encoded), object)
+    array[:] = [np.nan if each == _NAN else each for each in encoded]
+    return array
 
 
 def _text(dtype: Any, text: Any) -> Array:

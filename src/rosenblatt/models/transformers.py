@@ -53,11 +53,12 @@ def is_sample_count(value: Any, n: int) -> bool:
 
 
 def is_statistics(value: Any, n: int) -> bool:
-    """What replaces missing values: numbers, where NaN marks a feature that is left out, or text."""
+    """What replaces missing values: numbers or text, where NaN marks a feature that is left out."""
     if not isinstance(value, np.ndarray) or value.shape != (n,):
         return False
     if value.dtype.kind in "OU":
-        return all(type(each) is str or is_scalar_nan(each) for each in value.tolist())
+        found = [each for each in value.tolist() if not is_scalar_nan(each)]
+        return all(type(each) is str for each in found) or all(type(each) in (int, float) for each in found)
     return value.dtype.kind in "fiu" and not np.isinf(value).any()
 
 
@@ -283,8 +284,8 @@ def features_made(step: Any, width: int | None) -> int | None:
         return None if None in made else sum(each or 0 for each in made)
     if kind == "ColumnTransformer":
         return max(int(part.stop) for part in step.output_indices_.values())
-    if kind == "SimpleImputer" and step.statistics_.dtype.kind == "f" and not step.keep_empty_features:
-        return int(len(step.statistics_) - np.isnan(step.statistics_).sum())
+    if kind == "SimpleImputer" and not step.keep_empty_features:
+        return sum(not is_scalar_nan(each) for each in step.statistics_.tolist())
     if kind == "OneHotEncoder":
         return int(sum(step._n_features_outs))
     known = {"PolynomialFeatures": "n_output_features_", "HashingVectorizer": "n_features", "TextHasher": "n_features"}
