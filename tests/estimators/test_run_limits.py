@@ -153,9 +153,34 @@ def test_limits_that_are_never_reached_end_as_stalled(name: str, monkeypatch: py
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = rb.Perceptron(random_state=0, **STALLING[name]).fit(X, y)
     assert model.stop_.reason == "stalled"
-    assert "rows that no plane separates end like this" in str(model.stop_)
+    assert str(model.stop_).endswith("no plane separates the rows, by proof")
+    assert isinstance(model.stop_.certificate, rb.Inseparable)
     for limit in ("w_max", "tol"):
         assert (f"toward {limit}=" in str(model.stop_)) == (limit in STALLING[name])
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("limits", [{"w_max": 1e12}, {"w_max": 1e12, "order": "mistakes"}, {"tol": 1e-12, "update": "batch"}])
+@pytest.mark.parametrize("pack", [np.asarray, sp.csr_array])
+def test_rows_that_are_separated_late_do_not_stall(limits: dict[str, Any], pack: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rosenblatt.online.stopping.STALLED_SCANS", 100)
+    monkeypatch.setattr("rosenblatt.online.stopping.STALLED_PASSES", 100)
+    model = rb.Perceptron(random_state=0, **limits).fit(pack([[1.0], [1.001]]), [0, 1])
+    assert (model.stop_.reason, model.score(pack([[1.0], [1.001]]), [0, 1])) == ("separated", 1.0)
+
+
+def test_rows_that_are_separated_after_too_many_updates_stall(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rosenblatt.online.stopping.STALLED_PASSES", 100)
+    model = rb.Perceptron(w_max=1e12, random_state=0).fit([[2000.0], [2001.0]], [0, 1])
+    assert model.stop_.reason == "stalled"
+    assert "a plane separates the rows, but the run may take up to 6.41e13 updates to find it" in str(model.stop_)
+
+
+def test_the_outlook_of_rounded_rows_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rosenblatt.online.stopping.STALLED_PASSES", 100)
+    model = rb.Perceptron(w_max=1e50, random_state=0).fit(np.array([[2**53], [2**53 + 1]]), [0, 1])
+    assert model.stop_.reason == "stalled"
+    assert str(model.stop_).endswith("it is not known whether a plane separates the rows")
 
 
 def test_growing_weights_do_not_stall(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from ..online.history import History, Init, history_of_fit, initial_state
 from ..online.readings import NoSinglePlaneError, Vote
 from ..online.run import OutOfRangeError, Rule, RunConfig, RunResult, reads_norms
 from ..online.solver import solve, visited_every_row
-from ..online.stopping import Stop, chunk_stop
+from ..online.stopping import Outlook, Stop, chunk_stop
 from ..online.update_log import UpdateLog
 from ..progress import current_callback
 from ..validation import check_choice
@@ -151,6 +151,10 @@ class OnlineClassifier(LinearClassifier):
         """Return the separability check that runs after each pass, or None."""
         return None
 
+    def _outlook(self, problem: Problem, classes: Array, start: State) -> Callable[[int], Outlook] | None:
+        """Return what computes the outlook of a run without progress toward `w_max` and `tol`, or None: it is unknown."""
+        return None
+
     def _finish(self, problem: Problem) -> None:
         """Set further attributes when the run has ended."""
 
@@ -172,6 +176,8 @@ class OnlineClassifier(LinearClassifier):
         if proofs is not None:
             check_finite()
             config = replace(config, check=proofs.check)
+        elif config.may_stall and problem.pages is None:
+            config = replace(config, outlook=self._outlook(problem, classes, start))
         try:
             result = self._solve(problem, config, start, sums)
         except OutOfRangeError:

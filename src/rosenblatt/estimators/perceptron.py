@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -15,6 +17,7 @@ from ..online.rules.perceptron import PerceptronRule
 from ..online.run import RunConfig, RunResult
 from ..online.schedules import Step
 from ..online.solver import solve
+from ..online.stopping import Outlook
 from ..online.training_rows import MissingRowsError
 from ..validation import check_choice, check_flag, check_integer, check_number
 from .base import RandomState, StreamingObstacle, Way
@@ -71,9 +74,9 @@ class Perceptron(OnlineClassifier):
         The number of updates (of each one-vs-rest run): the horizon T of the pocket.
     w_max : float, default=None
         Stop when the norm of the weights, weight 0 included, exceeds this. On rows that no plane separates the norm stays
-        bounded, so that it may never do so. A run without `max_updates` and a number of passes therefore also stops, as
-        "stalled", when the norm has not grown by a thousandth for 1,000 passes (10,000 batch steps, or updates of
-        order="mistakes"), nor, with `tol`, has the step become shorter.
+        bounded, so that it may never do so. When it has not grown by a thousandth for 1,000 passes (10,000 batch steps, or
+        updates of order="mistakes"), nor, with `tol`, has the step become shorter, a run without `max_updates` and a number of
+        passes calls `rb.certify`. It goes on if the rows are separable by at most 1e9 updates, and else stops as "stalled".
     tol : float, default=None
         Batch updates only: stop after a step shorter than this. The length is that of the move, rho * |delta| with delta the
         sum or mean of the rows at or below the margin; a bound epsilon on |delta| itself is tol = rho * epsilon. The rows need
@@ -302,8 +305,13 @@ class Perceptron(OnlineClassifier):
         return bool(self.certify)
 
     def _proofs(self, problem: Problem, classes: Array, start: State) -> Proofs | None:
-        if not self.certify:
-            return None
+        return self._make_proofs(problem, classes, start) if self.certify else None
+
+    def _outlook(self, problem: Problem, classes: Array, start: State) -> Callable[[int], Outlook]:
+        proofs = cache(lambda: self._make_proofs(problem, classes, start))
+        return lambda h: proofs().outlook(h)
+
+    def _make_proofs(self, problem: Problem, classes: Array, start: State) -> Proofs:
         share = None  # 2b/rho, where updates are bounded by (R^2 + 2b/rho)/gamma^2
         from_zero = not (start.w.any() or start.bias.any()) and problem.x0 in (0.0, 1.0)
         if from_zero and self.update == "online" and not callable(self.step) and not problem.labels.weights.size:

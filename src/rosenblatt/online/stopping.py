@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -61,6 +61,7 @@ _OUTCOMES: dict[StopReason, str] = {
 STALLED_PASSES = 1000
 STALLED_SCANS = 10_000
 LEAST_PROGRESS = 1e-3
+NEVER = 1 << 60  # the time of the last progress of a head that may go on without progress
 # The merged reason is the most severe one; among reasons of the same severity, the most common one.
 _SEVERITY: dict[StopReason, int] = {"separated": 0, "solved": 0, "inseparable": 2, "rounding": 3, "steps": 4}
 _OTHER_SEVERITY = 1
@@ -83,7 +84,8 @@ class Stop:
         updates     the limit on updates was reached
         norm        the norm of the weights exceeded `w_max`
         tolerance   the proven gap is at most `tol`; for batch updates, the step was shorter than `tol`, or zero
-        stalled     `w_max` and `tol` were the only limits, and for long neither came nearer: no plane may separate the rows
+        stalled     `w_max` and `tol` were the only limits, for long neither came nearer, and the run would not separate the
+                    rows, or only after very many updates
         steps       the limit on the iterations of a solver was reached before `tol`
         rounding    rounding errors prevent a gap below `tol`, or led to more updates than are possible
         inseparable no plane separates the rows, by proof; slack was allowed
@@ -191,16 +193,30 @@ def chunk_stop(classes: int, rows: int, updates: int = 0) -> Stop:
 # --- limits that may never be reached -------------------------------------------------------------------------------------
 
 
+class Outlook(NamedTuple):
+    """What is known of a run that makes no progress toward its limits."""
+
+    separates: bool  # after a moderate number of updates
+    clause: str
+    certificate: Certificate | None = None
+
+
+UNKNOWN_OUTLOOK = Outlook(False, "it is not known whether a plane separates the rows")
+
+
 class StallWatch:
     """Ends a run whose only limits are `w_max` and `tol`, which runs on inseparable rows need never reach.
 
     Of such rows the weights stay bounded (H. D. Block and S. A. Levin, Proc. AMS 26, 1970), while a separating plane of margin
     gamma makes them grow by gamma with each update. Progress is a norm that exceeds every one before by a thousandth, or a
-    batch step that is shorter by a thousandth.
+    batch step that is shorter by a thousandth. A head without progress for long continues if its outlook is to separate.
     """
 
-    def __init__(self, n_heads: int, unit: str, w_max: float | None, tol: float | None) -> None:
+    def __init__(
+        self, n_heads: int, unit: str, w_max: float | None, tol: float | None, outlook: Callable[[int], Outlook] | None
+    ) -> None:
         self.unit, self.w_max, self.tol = unit, w_max, tol  # `unit` is that of the patience: "pass", "update" or "step"
+        self.outlook = outlook
         self.patience = STALLED_PASSES if unit == "pass" else STALLED_SCANS
         self._largest, self._shortest, self._since = np.zeros(n_heads), math.inf, np.zeros(n_heads, np.int64)
 
@@ -212,24 +228,29 @@ class StallWatch:
             self._shortest = step
             grown = grown | True
         self._since[grown] = at
-        return {int(h): self._stop(float(norms[h])) for h in np.flatnonzero(at - self._since >= self.patience)}
+        stops = {}
+        for h in np.flatnonzero(at - self._since >= self.patience).tolist():
+            outlook = UNKNOWN_OUTLOOK if self.outlook is None else self.outlook(h)
+            if outlook.separates:
+                self._since[h] = NEVER
+            else:
+                stops[h] = self._stop(float(norms[h]), outlook)
+        return stops
 
     def bounds(self, at: int) -> tuple[int, float, float]:
         """For one head: the updates until it is out of patience, the norm that is progress, and the length of such a step."""
         left = self.patience - (at - int(self._since[0]))
         return left, float(self._largest[0]) * (1.0 + LEAST_PROGRESS), self._shortest * (1.0 - LEAST_PROGRESS)
 
-    def _stop(self, norm: float) -> Stop:
+    def _stop(self, norm: float, outlook: Outlook) -> Stop:
         far = []
         if self.w_max is not None:
             far.append(f"the norm of the weights, {short(norm, 6)}, did not grow toward w_max={short(self.w_max, 6)}")
         if self.tol is not None:
             far.append(f"no step became shorter toward tol={short(self.tol, 6)}")
         long = plural(self.patience, self.unit, "passes" if self.unit == "pass" else f"{self.unit}s")
-        sentence = (
-            f"stopped because for {long} {join_and(far)}; rows that no plane separates end like this, or that very few do"
-        )
-        return Stop("stalled", sentence, limit=self.patience)
+        sentence = f"stopped because for {long} {join_and(far)}; {outlook.clause}"
+        return Stop("stalled", sentence, certificate=outlook.certificate, limit=self.patience)
 
 
 # --- a step of length zero -----------------------------------------------------------------------------------------------

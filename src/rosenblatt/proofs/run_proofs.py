@@ -21,7 +21,7 @@ from ..certificates.sentences import describe_clash
 from ..certificates.statements import Certificate, Inseparable, Separable
 from ..data.problem import Problem, one_against_rest
 from ..kernels.linear.schemes import Binary, Rest
-from ..online.stopping import Stop
+from ..online.stopping import UNKNOWN_OUTLOOK, Outlook, Stop
 from ..progress import report_progress
 from ..reporting.text import plural, short
 from .certify import certify
@@ -101,6 +101,22 @@ class Proofs:
             return None
         made = f"{plural(updates, 'update')} were made, but at most {short(bound, 6)} are possible"
         return Stop("rounding", f"{made}: rounding errors are too large", certificate=certificate)
+
+    def outlook(self, h: int) -> Outlook:
+        """What the certificate of head h says of a run without progress toward its limits."""
+        try:
+            certificate = self.certificate(h)
+        except ValueError:  # the rows were rounded, or the proof is too large
+            return UNKNOWN_OUTLOOK
+        if isinstance(certificate, Inseparable):
+            return Outlook(False, "no plane separates the rows, by proof", certificate)
+        if not isinstance(certificate, Separable):
+            return UNKNOWN_OUTLOOK
+        bound = self._update_bound(h, certificate, self.share or 0.0)
+        if MANY_UPDATES < bound < math.inf:
+            updates = f"{short(bound, 3)} updates"
+            return Outlook(False, f"a plane separates the rows, but the run may take up to {updates} to find it", certificate)
+        return Outlook(True, "a plane separates the rows", certificate)
 
     def _update_bound(self, h: int, certificate: Separable, share: float) -> float:
         if h not in self._bounds:

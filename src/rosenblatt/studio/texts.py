@@ -64,7 +64,7 @@ def stop_clause(model: LinearClassifier, reason: StopReason, degree: int = 1) ->
         case "norm":
             return f"stopped because |w| exceeded {short(limits['w_max'])}"
         case "stalled":
-            return "stopped because it came no nearer to its limits; no line may separate the points"
+            return "stopped because it came no nearer to its limits and would not separate the points soon"
         case "tolerance" if isinstance(model, MarginClassifier):
             return f"solved: {SOLVED_CLAUSE}"
         case "tolerance":

@@ -98,8 +98,8 @@ def doctor(
     >>> print(found)  # doctest: +ELLIPSIS
     4 rows, 2 columns, 2 classes: not separable.
     - No plane separates the classes (proved): the segment between rows 1 and 4 intersects the segment
-      between rows 2 and 3, which have another label. A perceptron run ends only at a limit: max_iter or
-      max_updates; the weights stay bounded and may never reach w_max.
+      between rows 2 and 3, which have another label. A perceptron run ends only at a limit, such as
+      max_iter; the weights stay bounded and may never reach w_max.
     ...
     >>> found.of("degree")[0].evidence["verdict"]
     'separable'

@@ -18,7 +18,7 @@ from .polynomial_rows import PolynomialRows
 
 LONG_RUN_UPDATES = 10_000  # a run of this length may look as if it did not end
 MAX_ERRORS_LISTED = 5
-ENDLESS = "A perceptron run ends only at a limit: max_iter or max_updates; the weights stay bounded and may never reach w_max."
+ENDLESS = "A perceptron run ends only at a limit, such as max_iter; the weights stay bounded and may never reach w_max."
 
 
 def clash_clause(proof: Inseparable, classes: list[Any], positions: IntArray | None = None) -> tuple[str, list[int]]:
