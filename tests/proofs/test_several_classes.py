@@ -1,9 +1,11 @@
 """Many classes: the bounds of the margin are close, and found in seconds."""
 
 import time
+import tracemalloc
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import rosenblatt as rb
 from effort import in_time
@@ -69,3 +71,26 @@ def test_weights_and_planes_bracket_the_margin_of_random_rows(free, scale):
         W = np.array([[float(plane.weights[c]) for c in range(8)] for plane in planes])
         scores = X @ W.T + np.array([float(plane.intercept) for plane in planes])
         assert (scores.argmax(axis=1) == codes).all()
+
+
+@pytest.mark.parametrize("x0", [0.0, 1.0])
+def test_vectors_of_many_classes_are_sparse_and_the_same(x0, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(60, 30)), np.arange(60) % 40
+    places = rng.permutation(60 * 39)[:50]
+    few = KeslerRows(X, codes, 40, x0).take(places)
+    assert sp.issparse(few)
+    monkeypatch.setattr("rosenblatt.proofs.class_pairs.MAX_DENSE_COLUMNS", 10**6)
+    assert (few.toarray() == KeslerRows(X, codes, 40, x0).take(places)).all()
+
+
+def test_many_classes_take_memory_in_proportion_to_the_rows():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 200)), np.arange(400) % 100
+    rb.certify(X[:40], y[:40] % 2)
+    tracemalloc.start()
+    try:
+        rb.certify(X, y, time_limit=0.5)
+        assert tracemalloc.get_traced_memory()[1] < 40 << 20  # 512 vectors of 20,100 numbers are 82 MB
+    finally:
+        tracemalloc.stop()

@@ -73,6 +73,8 @@ class KeslerRows(SignedRows):
         i, rivals = self.pair(np.asarray(places))
         rows, own = self._times(self.X[i], exponent), self.codes[i]
         x0 = np.ldexp(self.x0, exponent)
+        if isinstance(rows, np.ndarray) and self.n_features > MAX_DENSE_COLUMNS:
+            rows = sp.csr_array(rows)  # all but two of the k parts of a vector are zero
         if isinstance(rows, np.ndarray):
             here, out = np.arange(len(i)), np.zeros((len(i), self.k, self.width))
             out[here, own, self.offset :], out[here, rivals, self.offset :] = rows, -rows
