@@ -157,6 +157,12 @@ def test_the_update_margin_of_the_run_is_named_with_its_bound():
     assert f"At most 85 updates are possible with the update margin 1; this run made {model.n_updates_} (" in page
 
 
+def test_numbers_name_the_rows_before_or_after_scaling():
+    page = write_report(dataclasses.replace(certified(), scaled=True))
+    assert "<p>These numbers are about the rows before scaling</p>" in page
+    assert "At most 51 updates are possible on the scaled rows; this run made" in page
+
+
 @pytest.mark.parametrize("width", [NARROW_PX, WIDE_PX])
 @pytest.mark.parametrize("which", FIGURES)
 def test_text_stays_inside_its_picture(which, width):

@@ -269,6 +269,7 @@ def _story(outcome: Outcome, command: str = "") -> Story:
         class_names=[str(label) for label in outcome.classes.tolist()],
         certificate=outcome.certificate,
         bound=outcome.bound,
+        scaled=outcome.recipe.scales,
         command=command,
         version=__version__,
         notes=notes,

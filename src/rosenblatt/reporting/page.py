@@ -248,25 +248,28 @@ def proof_section(story: Story) -> Iterator[str]:
     if isinstance(certificate, Separable):
         headline = describe_separation(certificate, "rows" if story.X_test is None else "training rows")
         details = describe_margins(certificate, ratio=BOUND)
+    if story.scaled and isinstance(certificate, Separable):
+        details.insert(0, "these numbers are about the rows before scaling")
     for text in (headline, *details):
         yield f"<p>{escape_text(text[:1].upper() + text[1:])}</p>"
     if story.bound is not None:
         made = story.estimator.n_updates_
         share = made / story.bound
         yield f'<div class="meter" aria-hidden="true"><i style="width:{min(100.0, 100.0 * share):.2f}%"></i></div>'
-        yield f"<p>{escape_text(bound_sentence(made, story.bound, story.estimator._required_margin))}</p>"
+        sentence = bound_sentence(made, story.bound, story.estimator._required_margin, story.scaled)
+        yield f"<p>{escape_text(sentence)}</p>"
     yield "</section>"
 
 
-def bound_sentence(made: int, bound: float, margin: float = 0.0) -> str:
-    """Compare the updates of a run with the bound, which an update margin widens.
+def bound_sentence(made: int, bound: float, margin: float = 0.0, scaled: bool = False) -> str:
+    """Compare the updates of a run, which may have seen scaled rows, with the bound, which an update margin widens.
 
     >>> bound_sentence(51, 1024.0)
     'At most 1,024 updates are possible; this run made 51 (5.0 %).'
     >>> bound_sentence(51, 2048.0, margin=0.5)
     'At most 2,048 updates are possible with the update margin 0.5; this run made 51 (2.5 %).'
     """
-    possible = f"{count_bound(bound)} updates are possible"
+    possible = f"{count_bound(bound)} updates are possible{' on the scaled rows' if scaled else ''}"
     if margin > 0.0:
         possible += f" with the update margin {short(margin)}"
     return f"At most {possible}; this run made {count(made)} ({percent(made / bound)})."

@@ -45,6 +45,8 @@ class Story:
         Proof about the training rows.
     bound : float, optional
         The largest number of updates that the run could make, see `training.train.update_bound`.
+    scaled : bool
+        Whether the estimator saw scaled rows; the certificate is about the rows before scaling.
     history : sequence of (pass, updates so far, training errors)
         Errors of a run without a log.
     command : str
@@ -66,6 +68,7 @@ class Story:
     class_names: Sequence[str] = ()
     certificate: Certificate | None = None
     bound: float | None = None
+    scaled: bool = False
     history: Sequence[tuple[int, int, float]] = ()
     command: str = ""
     version: str = ""
