@@ -43,8 +43,9 @@ def command(
     from ..certificates.files import certificate_to_dict, save_certificate
     from ..data.readers import Options
     from ..proofs.certify import certify
+    from ..reporting.text import duration
     from ..training.preparation import check_classes
-    from .console import bar, check_writable, out, print_json
+    from .console import bar, check_writable, note, out, print_json
     from .options import print_notes, read_labeled_rows
 
     as_json = as_json or output == "-"
@@ -63,6 +64,8 @@ def command(
         print_json(certificate_to_dict(certificate))
     else:
         out().print(str(certificate), soft_wrap=True)
+        if certificate.verdict == "undecided" and time_limit is not None:
+            note(f"the time limit of {duration(time_limit)} ended before a decision: raise --time-limit, or leave it out")
         if output is not None:
             check = shlex.join(["rosenblatt", "verify", output, data])
             more = " (with the same data options)" if options != Options() or degree > 1 else ""

@@ -146,3 +146,9 @@ def test_of_many_duplicates_the_first_are_named_and_a_rare_class_is_weighted() -
     assert "in 5 groups: rows 1 and 2; rows 3 and 4; rows 21 and 22; 2 more." in only(found, "duplicates").sentence
     assert only(found, "without_duplicates").evidence["left_out"] == [1, 3, 21, 23, 98]  # the rare class has one of its ties
     assert "class_weight='balanced'" in only(found, "imbalance").sentence
+
+
+def test_a_range_is_written_with_the_digits_that_show_it():
+    text = " ".join(str(rb.doctor([[1.0], [1.001]], [0, 1])).split())
+    assert "Column 0 ranges from 1 to 1.001" in text
+    assert "1 column separates 2 rows for most labelings" in text

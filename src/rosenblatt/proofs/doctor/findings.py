@@ -338,7 +338,9 @@ def class_imbalance(given: LabeledRows, separable: bool, form: AdviceForm) -> It
 
 
 def _range(columns: Columns, c: int) -> str:
-    return f"from {short(float(columns.minimum[c]))} to {short(float(columns.maximum[c]))}"
+    low, high = float(columns.minimum[c]), float(columns.maximum[c])
+    digits = next((n for n in (3, 6, 9, 12) if short(low, n) != short(high, n)), 17)
+    return f"from {short(low, digits)} to {short(high, digits)}"
 
 
 # --- advice ----------------------------------------------------------------------------------------------------------------

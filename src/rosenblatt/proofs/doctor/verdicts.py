@@ -71,10 +71,8 @@ def _is_easy(certificate: Separable) -> bool:
 
 def _cover_note(certificate: Separable) -> str:
     about = certificate.about
-    return (
-        f" However, {plural(about.n_columns, 'column')} separate {plural(about.n_rows, 'row')} for most labelings, right or "
-        "wrong (Cover 1965): test on other rows."
-    )
+    columns, rows = plural(about.n_columns, "column separates", "columns separate"), plural(about.n_rows, "row")
+    return f" However, {columns} {rows} for most labelings, right or wrong (Cover 1965): test on other rows."
 
 
 def without_duplicates(deduplicated: Deduplicated, classes: list[Any]) -> Finding:
