@@ -4,9 +4,9 @@ A folder of mailboxes, such as that of Thunderbird, has Inbox, Junk and Trash si
 spam into ham.
 
 A name announces spam if it is one of `NAMES`, or begins or ends with the word spam or junk (Spam-Verdacht, Probable spam),
-unless other words say that it is about spam (spam-discussion). Names with digits, such as spam-1, must be one of `NAMES`. In
-names such as .INBOX.Junk, INBOX.Junk or [Gmail].Junk, which Maildir++ and IMAP synchronizers write, each part counts, the last
-one first.
+unless other words say that it is about spam (spam-discussion). Names with digits, such as spam-1, must be one of `NAMES`,
+but for years (Junk 2024). In names such as .INBOX.Junk, INBOX.Junk or [Gmail].Junk, which Maildir++ and IMAP synchronizers
+write, each part counts, the last one first.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ SUFFIXES = (".mbox", ".mbx", ".sbd", ".old", ".bak", ".gz", ".bz2", ".xz", ".zst
 MAILDIR_PARTS = ("cur", "new")
 APPLE_PARTS = ("mbox", "Messages")  # in a folder of Apple Mail such as Junk.mbox
 IMAP_PREFIX = re.compile(r"\.|inbox\.|\[(?:gmail|google ?mail)\]\.")
+YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 _BETWEEN_WORDS = re.compile(r"(?<=[^\W\d_])[-_](?=[^\W\d_])")
 _ENCODED = re.compile(r"&([^-]*)-")  # as names of IMAP mailboxes encode characters (RFC 3501, 5.1.3)
 
@@ -87,7 +88,7 @@ def _kind_of_part(name: str) -> Kind | None:
     kind = next((kind for kind, names in NAMES.items() if name in names), None)
     if kind is not None or not ("spam" in name or "junk" in name):
         return kind
-    words = re.findall(r"[^\W_]+", name)
+    words = [word for word in re.findall(r"[^\W_]+", name) if not YEAR.fullmatch(word)] or [""]
     announced = not SPAM_WORDS.isdisjoint((words[0], words[-1])) and OTHER_WORDS.isdisjoint(words)
     return "spam" if announced and "." not in name and all(map(str.isalpha, words)) else None
 
