@@ -93,6 +93,52 @@ def test_whole_numbers_with_a_point_keep_their_digits(tmp_path: Path, ending: st
     assert read(tmp_path / "rows.svm").losses == {"3": "9007199254740993.0"}
 
 
+TINY_CELLS = ("1E-400", "-2.4e-324", "0." + 400 * "0" + "1", "1e-0000999")
+
+
+@pytest.mark.parametrize("cell", TINY_CELLS)
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_numbers_that_floats_hold_as_zero_are_kept_or_refused(tmp_path: Path, cell: str, ending: str) -> None:
+    pytest.importorskip("pyarrow")
+    (tmp_path / "e.csv").write_text(f"zip,b,label\n007,1,x\n{cell},0e-400,y\n3,5e-324,x\n")
+    rows = tmp_path / f"e.{ending}"
+    if ending == "jsonl":
+        cells = ((7, 1, "x"), (cell, "0e-400", "y"), (3, "5e-324", "x"))
+        rows.write_text("".join(f'{{"zip": {a}, "b": {b}, "label": "{c}"}}\n' for a, b, c in cells))
+    for target in ("parquet", "arrow"):
+        found = rosenblatt("convert", rows, tmp_path / f"e.{target}")
+        assert (found.code, found.err.count("as text, because a number would change it")) == (0, 1)
+        back = read(tmp_path / f"e.{target}", Options(as_written=True)).features
+        assert (back.columns[0].tolist()[1], back.columns[1].tolist()) == (cell, [1.0, 0.0, 5e-324])
+    for target in ("npz", "svmlight"):
+        found = rosenblatt("convert", rows, tmp_path / f"e.{target}")
+        assert (found.code, (tmp_path / f"e.{target}").exists()) == (2, False)
+        assert f"column 'zip': {cell} does not fit into a float, as {target} needs" in found.err
+    piped = rosenblatt("convert", "-", "-", "--to", "csv", "--format", ending, input=rows.read_text())
+    assert cell in piped.out
+
+
+@pytest.mark.parametrize("kernel", [False, True])
+def test_numbers_that_floats_hold_as_zero_are_reported(tmp_path: Path, kernel: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rosenblatt.data.readers import delimited, svmlight
+
+    for module in (delimited, svmlight):
+        monkeypatch.setattr(module, "MAX_BYTES_WITHOUT_KERNEL", -1 if kernel else 1 << 60)
+    (tmp_path / "e.csv").write_text("a,label\n007,1E-400\n1E-400,0\n3,0\n")
+    (tmp_path / "e.svm").write_text("1 3:1e-400\n2 3:1\n")
+    found = read(tmp_path / "e.csv")
+    assert (found.losses, typed_labels(found.labels).tolist()) == ({"a": "1E-400"}, ["1E-400", "0", "0"])
+    assert read(tmp_path / "e.svm").losses == {"3": "1e-400"}
+    found = rosenblatt("train", tmp_path / "e.csv", "-o", tmp_path / "m")
+    assert "Column 'a' has numbers that are too small for floats, such as 1E-400: they are read as 0." in found.out
+
+
+@pytest.mark.skipif(np.longdouble("1e-400") == 0, reason="long doubles are floats")
+def test_long_doubles_that_floats_hold_as_zero_are_named(tmp_path: Path) -> None:
+    np.savez(tmp_path / "e.npz", X=np.array([["1e-400"], ["0"]], np.longdouble), y=np.arange(2))
+    assert read(tmp_path / "e.npz").losses == {"0": "1e-400"}
+
+
 def test_zeros_after_long_integers_are_kept_in_json(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("a,b,label\n9007199254740993,9007199254740993,x\n007,7,y\n12,8,x\n")
     found = rosenblatt("convert", tmp_path / "rows.csv", "-", "--to", "jsonl")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MAX_CLASSES_SHOWN = 8
 MIN_LOST_DIGITS = 16  # integers of fewer digits are floats
+MIN_VANISHING_CHARS = 6  # of 2e-324, the shortest number that is 0 as a float
 MAX_FLOAT_DIGITS = 309  # those of the largest float
 LEADING_ZERO = re.compile(r"[+-]?0\d")
 NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?\s*", re.IGNORECASE)  # `float` also accepts 1_000
@@ -104,17 +105,21 @@ class Loss(Enum):
     """What a number loses as a float: such a cell is more likely part of an identifier."""
 
     ZEROS = "leading zeros"  # 02163
-    DIGITS = "digits"  # 9007199254740993, which is no float
+    DIGITS = "digits"  # 9007199254740993, which is no float; 1e-400, which is 0 as a float
 
 
 def loss_of(cell: str | bytes) -> Loss | None:
-    """What the text of a number loses as a float; fractions and exponents, which are rounded, lose nothing.
+    """What the text of a number loses as a float; fractions and exponents are rounded, and lose nothing unless they become 0.
 
     >>> [loss_of(cell) for cell in ("02163", "9007199254740993", "9007199254740992", "0.5", "1e23")]
     [<Loss.ZEROS: 'leading zeros'>, <Loss.DIGITS: 'digits'>, None, None, None]
     >>> loss_of("9007199254740993.0")
     <Loss.DIGITS: 'digits'>
+    >>> loss_of("1E-400"), loss_of("0e-400"), loss_of("5e-324")
+    (<Loss.DIGITS: 'digits'>, None, None)
     """
+    if vanishes(cell):
+        return Loss.DIGITS
     digits = cell.lstrip(b"+-" if isinstance(cell, bytes) else "+-")  # type: ignore[arg-type]
     whole, _, fraction = digits.partition(b"." if isinstance(digits, bytes) else ".")  # type: ignore[arg-type]
     if not (digits.isascii() and whole.isdigit() and (fraction.isdigit() or not fraction)):
@@ -126,8 +131,22 @@ def loss_of(cell: str | bytes) -> Loss | None:
     return Loss.ZEROS if len(whole) > 1 and whole[:1] in (b"0", "0") and len(whole) == len(cell) else None
 
 
+def vanishes(cell: str | bytes) -> bool:
+    """Whether the text of a number that is not 0 is 0 as a float.
+
+    >>> vanishes("1E-400"), vanishes("0.000"), vanishes("0x1")
+    (True, False, False)
+    """
+    if len(cell) < MIN_VANISHING_CHARS or not NUMBER.fullmatch(cell.decode("latin-1") if isinstance(cell, bytes) else cell):
+        return False
+    text = cell.decode() if isinstance(cell, bytes) else cell
+    return float(text) == 0.0 and bool(text.lower().partition("e")[0].strip(" \t\r\n+-.0"))
+
+
 def integer_losses(values: Array, columns: Array | None = None) -> dict[str, str]:
     """For each column of a matrix of integers, by its position from 0: the first of them that a float does not hold.
+
+    Of long doubles, also the first that is 0 as a float.
 
     `columns`: the values are entries of a sparse matrix, and these their columns.
 
@@ -144,13 +163,14 @@ def integer_losses(values: Array, columns: Array | None = None) -> dict[str, str
     with np.errstate(over="ignore"):
         floats = values.astype(np.float64)
     if kind == "f":
-        changed = (floats != values) & (np.trunc(values) == values) & np.isfinite(values)
+        changed = (floats != values) & ((np.trunc(values) == values) | (floats == 0.0)) & np.isfinite(values)
     else:
         changed = (floats.astype(object) != values.astype(object)).astype(bool)
     places = np.nonzero(changed)
     found, first = np.unique(places[-1] if columns is None else columns[places[0]], return_index=True)
     rounded = values[changed][first].tolist()
-    return {str(column): str(int(number)) for column, number in zip(found.tolist(), rounded, strict=True)}
+    texts = (str(int(number)) if abs(number) >= 1 else str(number) for number in rounded)
+    return dict(zip(map(str, found.tolist()), texts, strict=True))
 
 
 @dataclass(frozen=True)
@@ -194,9 +214,10 @@ class Data:
 def rounded_integers(data: Data) -> DataError | None:
     """Return an error if an integer of the file is not the number that was read: a proof would be about other rows."""
     for name, text in lost_integers(data).items():
+        what = "numbers" if vanishes(text) else "integers"
         return DataError(
             data.source,
-            f"column {name!r} has integers that floats may not hold, such as {text}, so that nothing can be proved about it",
+            f"column {name!r} has {what} that floats may not hold, such as {text}, so that nothing can be proved about it",
             advice=f"exclude it with --ignore {name!r}, or read it as categories with --categorical {name!r}",
         )
     return None
@@ -230,9 +251,9 @@ def parse_numerals(data: Data, kept: Container[str] = ()) -> Data:
     for name, cells in zip(data.features.names, data.features.columns, strict=True):
         parsed = name in data.numerals and name not in kept
         columns.append(np.array([np.nan if cell is None else float(cell) for cell in cells]) if parsed else cells)
-        lost = next((cell for cell in cells if cell is not None and loss_of(cell) is not None), None) if parsed else None
-        if lost is not None:
-            losses.setdefault(name, lost)
+        lost = [cell for cell in cells if cell is not None and loss_of(cell) is not None] if parsed else []
+        if lost:
+            losses.setdefault(name, next(filter(vanishes, lost), lost[0]))
     return replace(data, features=Table(data.features.names, tuple(columns)), losses=losses)
 
 
@@ -254,7 +275,8 @@ def typed_labels(labels: Array) -> Array:
         return distinct[codes]
     numbers = distinct.astype(np.float64)
     integers = np.isfinite(numbers).all() and (numbers == np.round(numbers)).all() and (abs(numbers) < 2**53).all()
-    if not integers or any(LEADING_ZERO.match(label) for label in distinct.tolist() if isinstance(label, str)):
+    texts = [label for label in distinct.tolist() if isinstance(label, str)]
+    if not integers or any(LEADING_ZERO.match(label) or vanishes(label) for label in texts):
         return distinct.astype(str)[codes]
     return numbers.astype(np.int64)[codes]
 

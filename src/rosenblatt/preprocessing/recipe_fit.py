@@ -11,7 +11,7 @@ import numpy as np
 from ..array_types import FloatArray, MatrixLike
 from ..data.csr import CSRMatrix
 from ..data.polynomials import DegreeError
-from ..data.table import Data, DataError, Table, as_data
+from ..data.table import Data, DataError, Table, as_data, vanishes
 from ..reporting.text import MAX_EXACT_BOUND, comma_list, count, cut, plural, quoted_list, short
 from .categorical import Categories, Words, as_matrix, as_numbers, as_strings
 from .numeric import Numbers, check_scale, largest_divisors, needs_scaling, range_ratio, standard_scaling
@@ -189,7 +189,10 @@ def _string_notes(blocks: Strings, statistics: dict[str, StringStatistics]) -> t
 def _id_notes(numeric: Sequence[str], ids: dict[str, IdCheck], losses: dict[str, str]) -> tuple[str, ...]:
     notes = []
     for name in numeric:
-        if name in losses:
+        if name in losses and vanishes(losses[name]):
+            example = f"Column {name!r} has numbers that are too small for floats, such as {cut(losses[name])}"
+            notes.append(f"{example}: they are read as 0.")
+        elif name in losses:
             example = f"Column {name!r} looks like an identifier (such as {cut(losses[name])}), but is read as numbers."
             notes.append(f"{example} To exclude it: --ignore {name!r}; as categories: --categorical {name!r}")
         elif ids[name].looks_like_id:
@@ -200,7 +203,9 @@ def _id_notes(numeric: Sequence[str], ids: dict[str, IdCheck], losses: dict[str,
 def _loss_notes(losses: dict[str, str]) -> tuple[str, ...]:
     """Notes on columns without names."""
     return tuple(
-        f"Column {name} looks like an identifier: floats do not hold integers such as {cut(text)}."
+        f"Column {name} has numbers that are too small for floats, such as {cut(text)}: they are read as 0."
+        if vanishes(text)
+        else f"Column {name} looks like an identifier: floats do not hold integers such as {cut(text)}."
         for name, text in losses.items()
     )
 

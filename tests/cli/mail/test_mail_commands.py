@@ -57,7 +57,8 @@ def test_a_mail_that_is_in_the_box_twice_goes_there_and_not_back(trained, tmp_pa
     assert [rosenblatt("mail", "show", "--json").json[side] for side in ("spam", "ham")] == [59, 121]
     found = rosenblatt("mail", "unlearn", first, first)
     assert (found.code, found.out) == (0, 2 * f"{first}: unlearned\n")
-    assert rosenblatt("mail", "unlearn", first, first).code == 1
+    found = rosenblatt("mail", "unlearn", first, first, "--json")
+    assert (found.code, found.json) == (1, 2 * [{"mail": str(first), "known": False, "unlearned": False}])
 
 
 def test_what_was_compacted_stays_where_it_is_and_that_is_code_1(trained, tmp_path):

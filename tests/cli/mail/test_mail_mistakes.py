@@ -50,6 +50,20 @@ def test_the_junk_in_a_folder_of_mailboxes_does_not_become_ham(trained, thunderb
     assert sides() == [95, 155]
 
 
+def test_junk_of_other_layouts_in_a_folder_does_not_become_ham(home, tmp_path):
+    top = tmp_path / "Mail"
+    junk = ("[Gmail].Spam", "INBOX.Spam", "INBOX/Junk", "Spam-Verdacht", "Unerwünscht", "Courrier indésirable", "Junk.old")
+    for k, name in enumerate(junk):
+        folder(top / name, True, range(k, k + 1))
+    for k, name in enumerate(("INBOX.lists", "antispam-list", "Junkers", "Spamalot"), 100):
+        folder(top / name, False, range(k, k + 1))
+    folder(tmp_path / "Junk", True, range(50, 51))
+    (top / "innocent").symlink_to(tmp_path / "Junk")
+    found = rosenblatt("mail", "learn", "--ham", top)
+    assert (found.code, sides()) == (0, [0, 4])
+    assert all(f"skipped {top / name}: its name announces spam" in found.err for name in (*junk, "innocent"))
+
+
 def test_many_mails_change_sides_by_force_only(trained, tmp_path):
     known = tmp_path / "archived"
     (tmp_path / "spam").rename(known)

@@ -60,9 +60,38 @@ def test_endless_streams_stop_at_the_limit(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["npz", "parquet", "idx"])
 def test_endless_binary_streams_stop(kind: str) -> None:
     pytest.importorskip("pyarrow")
-    header = b"\0\0\x08\x02\x7f\xff\xff\xff\0\0\0\x08" if kind == "idx" else b"PAR1" * 4
-    with Source("-", Endless(header)) as source, pytest.raises(DataError, match="take more than 4 MiB of memory"):
+    headers = {"idx": b"\0\0\x08\x02\x7f\xff\xff\xff\0\0\0\x08", "npz": b"PK\3\4" * 4, "parquet": b"PAR1" * 4}
+    with Source("-", Endless(headers[kind])) as source, pytest.raises(DataError, match="take more than 4 MiB of memory"):
         read(source, Options(format=kind, max_memory=4 << 20))
+
+
+FOREIGN = {"zeros": b"\0", "ones": b"\xff", "text": b"a,b,label\n1,2,x\n", "length alone": b"\0\1\0\0" + bytes(12)}
+STARTS = {"npz": "PK", "parquet": "PAR1", "arrow": "ARROW1 or a message of an Arrow stream"}
+
+
+@pytest.mark.parametrize("begin", list(FOREIGN))
+@pytest.mark.parametrize("kind", list(STARTS))
+def test_pipes_of_another_format_are_refused_by_their_first_bytes(kind: str, begin: str) -> None:
+    words = f"stdin: not {'a' if kind == 'parquet' else 'an'} {kind} file: it does not start with {STARTS[kind]}"
+    for reading in (read, lambda source, options: next(chunks(source, options))):
+        with Source("-", Endless(FOREIGN[begin])) as source, pytest.raises(DataError) as error:
+            reading(source, Options(format=kind, max_memory=4 << 20))
+        assert (str(error.value), source.position < 100) == (words, True)
+    with Source("-", io.BytesIO()) as source, pytest.raises(DataError, match=f"{kind} file: it is empty"):
+        read(source, Options(format=kind))
+    with Source(f"rows.{kind}.gz", io.BytesIO(gzip.compress(FOREIGN[begin] * 9))) as source, pytest.raises(DataError) as error:
+        read(source)
+    assert str(error.value) == words.replace("stdin", f"rows.{kind}.gz")
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+def test_streams_of_arrow_are_read_from_pipes(legacy: bool) -> None:
+    pa = pytest.importorskip("pyarrow")
+    table, sink = pa.table({"a": np.arange(40.0), "label": np.arange(40) % 2}), io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(use_legacy_format=legacy)) as writer:
+        writer.write_table(table)
+    with Source("-", io.BytesIO(sink.getvalue())) as source:
+        assert read(source, Options(format="arrow")).n_rows == 40
 
 
 def zstandard(content: bytes) -> bytes:

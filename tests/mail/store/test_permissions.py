@@ -123,3 +123,11 @@ def test_a_token_may_come_through_a_pipe(tmp_path: Path) -> None:
     finally:
         os.close(reading)
     assert notes == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_a_token_comes_from_no_named_pipe_device_or_directory(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path, kind in ((tmp_path / "pipe", "a pipe"), (Path(os.devnull), "a device"), (tmp_path, "a directory")):
+        with pytest.raises(ServeError, match=f"cannot read the token in {path}: it is {kind}, not a regular file"):
+            token_from(path)

@@ -192,10 +192,10 @@ def unlearn(spam_filter: Filter, paths: tuple[str, ...], as_json: bool) -> int:
     """Unlearn mail; returns the number of mails that were not unlearned."""
     reading, sources, results = Reading(paths), list[str](), []
     for source, (known, exact) in zip(sources, spam_filter.unlearn_many(_raws(reading, sources)), strict=True):
-        results.append({"mail": source, "known": known, "taken_back": known and exact})
+        results.append({"mail": source, "known": known, "unlearned": known and exact})
         if not as_json:
             echo(f"{source}: {'is not in the filter' if not known else 'unlearned' if exact else TEXT_DROPPED}")
-    return _end(reading, results, "taken_back", "unlearned", sum(not result["taken_back"] for result in results), as_json)
+    return _end(reading, results, "unlearned", "unlearned", sum(not result["unlearned"] for result in results), as_json)
 
 
 def relearn(spam_filter: Filter, paths: tuple[str, ...], side: str | None, force: bool, as_json: bool) -> int:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...array_types import Array, FloatArray, IntArray
-from ..table import DataError, Table, loss_of
+from ..table import DataError, Table, loss_of, vanishes
 from . import Options
 from .cells import MISSING, NON_FINITE, SHORT_NUMBER, UTF8_ADVICE, parse_number, quote_token
 from .layout import MISSING_ADVICE, MISSING_OPTION, Kind, Layout
@@ -166,8 +166,10 @@ class Columns:
         cell = cell.strip()
         value = parse_number(cell)
         if value is not None and math.isfinite(value):
-            if loss_of(cell) is not None:
-                self.losses.setdefault(self.layout.names[c], cell.decode())
+            name = self.layout.names[c]
+            # Numbers that are 0 as floats are worse than identifiers: one replaces the example of the column.
+            if loss_of(cell) is not None and (name not in self.losses or (value == 0.0 and vanishes(cell))):
+                self.losses[name] = cell.decode()
             return value
         if cell in MISSING:
             self._missing(c, at)

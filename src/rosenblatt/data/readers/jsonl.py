@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from ...array_types import Array
 from ...reporting.text import byte_size, count, quoted_list
-from ..table import Data, DataError, Loss, Table, loss_of
+from ..table import Data, DataError, Loss, Table, loss_of, vanishes
 from . import Options
 from .cells import UTF8_ADVICE
 from .layout import TYPED_SAMPLE_ROWS, TypedLayout, join_chunks, lay_out_typed, missing_cell
@@ -29,6 +30,7 @@ MAX_COLUMNS = 100_000
 BYTES_PER_CELL = 8
 Row = tuple[int, int, dict[str, Any]]  # line number, size in bytes, object
 MIN_NUMERAL_CHARS = 16  # of integers that a float may not hold
+TINY = re.compile(rb"[eE]-0*[0-9]{3}|\.0{200}")  # in each line with a number that is 0 as a float, though it is not 0
 
 
 class Numeral(float):
@@ -189,16 +191,22 @@ def _strings(cells: list[Any]) -> Array:
 def _rows(source: Source, as_written: bool) -> Iterator[Row]:
     parsers: dict[str, Any] = {"parse_int": Numeral, "parse_float": Numeral} if as_written else {"parse_int": _integer}
     decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, **parsers)
+    exact = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, **({"parse_float": _fraction} | parsers))
     for first_line, block in blocks(source, BLOCK_BYTES):
         for line, raw in enumerate(block.split(b"\n"), first_line):
             if not raw.strip():
                 continue
-            yield line, len(raw) + 1, _parse(source.name, decoder, raw, line)
+            yield line, len(raw) + 1, _parse(source.name, exact if TINY.search(raw) else decoder, raw, line)
 
 
 def _integer(text: str) -> float:
     """Parse an integer: as a float, with its text if it may be too long for one."""
     return Numeral(text) if len(text) >= MIN_NUMERAL_CHARS else float(text)
+
+
+def _fraction(text: str) -> float:
+    """Parse a fraction: as a float, with its text if the float is 0 and the number is not."""
+    return Numeral(text) if vanishes(text) else float(text)
 
 
 def _parse(source: str, decoder: json.JSONDecoder, raw: bytes, line: int) -> dict[str, Any]:

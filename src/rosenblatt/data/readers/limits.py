@@ -63,14 +63,12 @@ class MemoryLimit:
         free = int(FREE_SHARE * free_memory())
         self.bytes = free - free % ROUNDED_BYTES if options.max_memory is None else options.max_memory
 
-    def check(self, needed: int) -> None:
-        """Raise DataError if the rows take more."""
+    def check(self, needed: int, instead: str = "train with --stream") -> None:
+        """Raise DataError if the rows take more; `instead` is advice for the user."""
         if needed > self.bytes:
             limit = f"the limit of {MEMORY_OPTION}" if self._given else "80 % of the free memory"
             sentence = f"the rows take more than {byte_size(self.bytes)} of memory, {limit}"
-            raise DataError(
-                self.source, sentence, option=MEMORY_OPTION, advice=f"train with --stream, or raise {MEMORY_OPTION}"
-            )
+            raise DataError(self.source, sentence, option=MEMORY_OPTION, advice=f"{instead}, or raise {MEMORY_OPTION}")
 
     def check_expansion(self, expanded: int, stored: int) -> None:
         """Raise DataError if `stored` compressed bytes decompress to more than is plausible."""
@@ -86,7 +84,7 @@ def read_bytes(source: Source, limit: MemoryLimit) -> bytes:
     pieces, taken = [], 0
     while piece := source.read(READ_BYTES):
         taken += len(piece)
-        limit.check(2 * taken)
+        limit.check(2 * taken, "read it from an uncompressed file on disk")  # --stream holds these bytes, too
         pieces.append(piece)
     return b"".join(pieces)
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import re
+import struct
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -31,6 +32,10 @@ from .window import WIDE_BOMS
 
 EXTENSIONS = {extension: kind for kind, extensions in FORMATS.items() for extension in extensions}
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "npz"}
+FIRST_BYTES = {"parquet": (b"PAR1", b"PARE"), "npz": (b"PK",)}  # PARE: encrypted, which pyarrow reports
+ARROW_HEAD = struct.Struct("<3I")  # the first numbers of a stream
+ARROW_CONTINUATION = 0xFFFFFFFF  # before the length of a message; streams of Arrow 0.14 and older begin with the length
+MAX_LEGACY_HEAD_BYTES = 1 << 24  # of the first message of such a stream; the first four bytes of a text are a larger number
 SNIFFED_BYTES = 1 << 16
 CHUNK_BYTES = 8 << 20
 STREAM_ADVICE = "train with --stream, which needs little"
@@ -68,7 +73,9 @@ def read(path: str | Path | Source, options: Options | None = None) -> Data:
         return example(str(path), options)
     with open_source(path) as source:
         source.limit_expansion(MemoryLimit(source.name, options))
-        reader, _ = _readers(format_of(source, options))
+        kind = format_of(source, options)
+        check_first_bytes(source, kind)
+        reader, _ = _readers(kind)
         try:
             return reader(source, options)
         except MemoryError:
@@ -82,7 +89,9 @@ def chunks(path: str | Path | Source, options: Options | None = None, size: int 
         yield from _example_chunks(str(path), options, size)
         return
     with open_source(path) as source:
-        _, chunk_reader = _readers(format_of(source, options))
+        kind = format_of(source, options)
+        check_first_bytes(source, kind)
+        _, chunk_reader = _readers(kind)
         yield from chunk_reader(source, options, size)
 
 
@@ -138,6 +147,33 @@ def format_of(source: Source, options: Options) -> str:
     if _starts_like_svmlight(text):
         return "svmlight"
     return "jsonl" if text.lstrip()[:1] == b"{" and extension not in ("csv", "data", "txt") else "csv"
+
+
+def check_first_bytes(source: Source, kind: str) -> None:
+    """Raise DataError if a pipe, device or compressed file, which would be held in memory, cannot have its format.
+
+    The readers of files on disk see the whole file at once, and report more about a damaged one.
+    """
+    if source.on_disk or kind not in ("parquet", "arrow", "npz"):
+        return
+    head = source.peek(ARROW_HEAD.size)
+    if kind == "arrow":
+        begins, what = head.startswith(b"ARROW1") or _starts_like_arrow_stream(head), "ARROW1 or a message of an Arrow stream"
+    else:
+        begins, what = head.startswith(FIRST_BYTES[kind]), FIRST_BYTES[kind][0].decode()
+    if not begins:
+        article = "a" if kind == "parquet" else "an"
+        raise DataError(source.name, f"not {article} {kind} file: it {f'does not start with {what}' if head else 'is empty'}")
+
+
+def _starts_like_arrow_stream(head: bytes) -> bool:
+    """Whether these are the length of a message and, within the message, the position of its first table."""
+    if len(head) < ARROW_HEAD.size:
+        return False
+    first, second, third = (int(word) for word in ARROW_HEAD.unpack_from(head))
+    if first == ARROW_CONTINUATION:
+        return 0 < third < second < 1 << 31
+    return 0 < second < first < MAX_LEGACY_HEAD_BYTES
 
 
 def _is_utf8(head: bytes) -> bool:

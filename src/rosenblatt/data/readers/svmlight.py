@@ -28,7 +28,8 @@ MAX_INDEX = (1 << 31) - 1  # the largest int32
 MAX_DEFERRED_NUMBERS = 1 << 12  # numbers that a kernel call leaves to Python's float
 ZERO_BASED_OPTION = "--zero-based"
 TOKEN = re.compile(rb"\S+")
-LONG_VALUE = re.compile(rb"([0-9]+):([+-]?[0-9]{16,}(?:\.[0-9]*)?)(?=\s|$)")
+# Values that may lose digits: long integers, and numbers that may be 0 as floats.
+LONG_VALUE = re.compile(rb"([0-9]+):([+-]?[0-9]{16,}(?:\.[0-9]*)?|[^\s:]*[eE]-[0-9]{3,}|[+-]?0*\.0{200}[^\s:]*)(?=\s|$)")
 
 
 class _TokenError(Exception):

@@ -6,12 +6,14 @@ The token comes from a file or the environment, never from the command line, whi
 from __future__ import annotations
 
 import os
+import stat
 import warnings
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from ...serving.sockets import ServeError
 from ...validation import ParameterError, check_integer, check_number
+from ..boxes import KINDS
 from ..store.permissions import repair_secret
 
 # Connections over the limit. Those of other spamd clients are served; of the client at the limit, or of HTTP, as many get an
@@ -20,6 +22,7 @@ EXTRA_CONNECTIONS = 64
 TOKEN_VARIABLE = "ROSENBLATT_MAIL_TOKEN"
 MIN_TOKEN_LENGTH = 16
 MAX_TOKEN_BYTES = 10_000
+DESCRIPTORS = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")  # paths of open files
 
 
 class Limits(NamedTuple):
@@ -106,12 +109,16 @@ def token_from(
     """The token in a file, or in the environment variable ROSENBLATT_MAIL_TOKEN; None if there is neither.
 
     A file that other users can read or write is repaired, and `warn` is called with a sentence about it; one of another user
-    is refused.
+    is refused. A pipe is read only as an open descriptor, as in `--token-file <(command)`: a named one may have no writer.
     """
     if path is None:
         token = environment.get(TOKEN_VARIABLE)
         return None if token is None else checked_token(token.strip(), f"the token in {TOKEN_VARIABLE}")
     try:
+        mode = os.stat(path).st_mode
+        if not (stat.S_ISREG(mode) or (stat.S_ISFIFO(mode) and os.fspath(path).startswith(DESCRIPTORS))):
+            kind = KINDS.get(stat.S_IFMT(mode), "a directory" if stat.S_ISDIR(mode) else "something else")
+            raise ServeError(f"cannot read the token in {os.fspath(path)}: it is {kind}, not a regular file")
         with open(path, "rb") as file:
             text = file.read(MAX_TOKEN_BYTES).decode("ascii", "replace")
             repaired = repair_secret(path, os.fstat(file.fileno()))
