@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..atomic_file import NotRegularFileError, open_regular, write_atomically
-from .digit_budget import CertificateTooLargeError, shared_budget
+from .digit_budget import MAX_DIGIT_PRODUCTS, PRODUCTS_PER_PART, CertificateTooLargeError, shared_budget
 from .statements import About, Ceiling, Certificate, Inseparable, Margin, Pair, Plane, Separable, Undecided
 
 FORMAT, VERSION = "rosenblatt certificate", 1
 MAX_BYTES = 1 << 28
-MAX_PARTS = 1 << 23  # list items and object fields; each takes about 100 bytes of memory
+MAX_PARTS = MAX_DIGIT_PRODUCTS // PRODUCTS_PER_PART  # list items and object fields, counted before the JSON is parsed
 MAX_DIGITS = 100_000  # digits of one integer
 MAX_DECIMAL_DIGITS = 4_000  # longer integers are written in hexadecimal, which Python parses in linear time and without a limit
 _INTEGER = f"(?:0|[1-9][0-9]{{0,{MAX_DECIMAL_DIGITS}}}|0x[1-9a-f][0-9a-f]{{0,{MAX_DIGITS}}})"
