@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..atomic_file import NotRegularFileError, open_regular, write_atomically
+from ..safe_text import printable
 from .digit_budget import MAX_DIGIT_PRODUCTS, PRODUCTS_PER_PART, CertificateTooLargeError, shared_budget
 from .statements import About, Ceiling, Certificate, Inseparable, Margin, Pair, Plane, Separable, Undecided
 
@@ -116,7 +117,7 @@ def load_certificate(path: str | os.PathLike[str]) -> Certificate:
         _require(raw is not None, f"it has more than {MAX_BYTES >> 20} MB")
         return parse_certificate(raw or b"")
     except (ValueError, NotRegularFileError) as error:
-        raise ValueError(f"{path.name}: not a valid certificate: {error}") from None
+        raise ValueError(printable(f"{path.name}: not a valid certificate: {error}")) from None
 
 
 def require_certificate(certificate: object) -> None:
