@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..atomic_file import NotRegularFileError, open_regular, write_atomically
-from ..safe_text import printable
+from ..safe_text import brief_repr, printable
 from .digit_budget import MAX_DIGIT_PRODUCTS, PRODUCTS_PER_PART, CertificateTooLargeError, shared_budget
 from .statements import About, Ceiling, Certificate, Inseparable, Margin, Pair, Plane, Separable, Undecided
 
@@ -268,8 +268,9 @@ def _certificate(content: dict[str, Any]) -> Certificate:
     elif verdict == "undecided":
         certificate = Undecided(about, *(_ceiling(content.pop(name, None), name, about) for name in ("augmented", "geometric")))
     else:
-        raise ValueError(f"its verdict is {_abbreviated(verdict)}")
-    _require(not content, f"it has an unknown field, {_abbreviated(next(iter(content), None))}")
+        raise ValueError(f"its verdict is {brief_repr(verdict, 40)}")
+    if content:
+        raise ValueError(f"it has an unknown field, {brief_repr(next(iter(content)), 40)}")
     return certificate
 
 
@@ -327,16 +328,18 @@ def _check_fields(content: Any, name: str, fields: set[str]) -> None:
 
 def _position(value: Any, end: int = 1 << 62) -> int:
     valid = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < end
-    _require(valid, f"{_abbreviated(value)} is not a position from 0 to {end - 1}")
+    if not valid:
+        raise ValueError(f"{brief_repr(value, 40)} is not a position from 0 to {end - 1}")
     return int(value)
 
 
 def _fraction(text: Any) -> Fraction:
     match = _FRACTION.fullmatch(text) if isinstance(text, str) else None
     if match is None:
-        raise ValueError(f"{_abbreviated(text)} is not a fraction of at most {MAX_DIGITS} digits")
+        raise ValueError(f"{brief_repr(text, 40)} is not a fraction of at most {MAX_DIGITS} digits")
     sign, numerator, denominator = match.groups(default="1")
-    _require(int(denominator, 0) != 0, f"{_abbreviated(text)} divides by zero")
+    if int(denominator, 0) == 0:
+        raise ValueError(f"{brief_repr(text, 40)} divides by zero")
     return Fraction(-int(numerator, 0) if sign == "-" else int(numerator, 0), int(denominator, 0))
 
 
@@ -347,17 +350,13 @@ def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _short_integer(text: str) -> int:
-    _require(len(text) <= 19, f"{_abbreviated(text)} is not a position")
+    if len(text) > 19:
+        raise ValueError(f"{brief_repr(text, 40)} is not a position")
     return int(text)
 
 
 def _reject_number(text: str) -> NoReturn:
-    raise ValueError(f"{_abbreviated(text)} is not a fraction")
-
-
-def _abbreviated(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else text[:37] + "..."
+    raise ValueError(f"{brief_repr(text, 40)} is not a fraction")
 
 
 def _require(holds: bool, otherwise: str) -> None:
