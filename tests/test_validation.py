@@ -58,3 +58,29 @@ def test_estimators_raise_errors_with_fields() -> None:
     with pytest.raises(ParameterError, match="n_jobs must be None or a whole number other than 0, got 0") as caught:
         rb.Perceptron(n_jobs=0).fit([[0.0], [1.0]], [0, 1])
     assert (caught.value.name, caught.value.value, caught.value.optional) == ("n_jobs", 0, True)
+
+
+def test_large_values_are_abbreviated_before_they_are_formatted() -> None:
+    class Slow:
+        def __repr__(self) -> str:
+            shown.append(self)
+            return "slow"
+
+    shown: list[Slow] = []
+    with pytest.raises(ParameterTypeError) as caught:
+        check_number("alpha", [Slow() for _ in range(1000)])
+    assert str(caught.value) == "alpha must be a number, got [slow, slow, slow, slow, slow, slow, ...]"
+    assert len(shown) == 6
+    with pytest.raises(ParameterTypeError, match=r"got \[array\(\[0\.\]\), .*, \.\.\.\]$"):
+        check_number("alpha", [np.zeros(1)] * 99_000)
+
+
+def test_values_that_have_no_text_are_named_by_type() -> None:
+    class Broken:
+        def __repr__(self) -> str:
+            raise RuntimeError
+
+    with pytest.raises(ParameterTypeError, match="alpha must be a number, got <Broken instance"):
+        check_number("alpha", Broken())
+    with pytest.raises(ParameterError, match="max_iter must be at least 1, got "):
+        check_integer("max_iter", -(10**5000))

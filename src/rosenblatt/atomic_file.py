@@ -19,6 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
+from .safe_text import printable
+
 try:
     import fcntl
 except ImportError:  # Windows
@@ -41,10 +43,10 @@ Content = Buffer | list[Buffer] | Callable[[BinaryIO], object]
 
 
 class WriteError(OSError):
-    """A file could not be written; the message names it and the cause. An existing file is unchanged."""
+    """A file could not be written; the message names it, escaped, and the cause. An existing file is unchanged."""
 
     def __init__(self, message: str, number: int | None = None) -> None:
-        super().__init__(message)
+        super().__init__(printable(message))
         self.errno = number
 
 

@@ -22,7 +22,8 @@ from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Literal, TypeAlias
 
-from .reporting.text import count, plural, printable, short
+from .reporting.text import count, plural, short
+from .safe_text import printable
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 
 from .reporting.text import short
+from .safe_text import brief_repr
 
 
 class ParameterProblem(Exception):  # noqa: N818  a base; programs catch the errors below, as ValueError or TypeError
@@ -21,7 +22,7 @@ class ParameterProblem(Exception):  # noqa: N818  a base; programs catch the err
     value : object
         The value that was given.
     got : str, optional
-        The value as text; default: its repr.
+        The value as text; default: its repr, abbreviated if it is large.
     reason : str, default=""
         Why this is required.
     optional : bool, default=False
@@ -41,7 +42,7 @@ class ParameterProblem(Exception):  # noqa: N818  a base; programs catch the err
     ) -> None:
         super().__init__(name, requirement, value, got, reason, optional)  # all of them, so that the error can be pickled
         self.name, self.requirement, self.value = name, requirement, value
-        self.got = repr(value) if got is None else got
+        self.got = brief_repr(value) if got is None else got
         self.reason, self.optional = reason, optional
 
     def __str__(self) -> str:

@@ -13,12 +13,15 @@ import pytest
 from sealed_files import loaded, packed, parts_of
 
 import rosenblatt as rb
+from effort import amount
 from rosenblatt.certificates import digit_budget, files
 from rosenblatt.certificates.digit_budget import CertificateTooLargeError, shared_budget
 from rosenblatt.certificates.files import _content, _sealed, certificate_to_dict, parse_certificate
 
 X, Y = [[0.0], [1.0], [2.0]], [0, 1, 0]
 CLASH = rb.certify(X, Y)
+WEIGHT = "12345678901234567/98765432109876543"
+REAL_BUDGET = digit_budget.MAX_DIGIT_PRODUCTS
 DIGITS = 3500  # enough to be written in hexadecimal
 
 
@@ -31,7 +34,7 @@ def _sealed_content(numerators: list[int]) -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def budget_of_two(monkeypatch: Any) -> None:
-    monkeypatch.setattr(digit_budget, "MAX_DIGIT_PRODUCTS", 2 * (DIGITS + 10) ** 2)
+    monkeypatch.setattr(digit_budget, "MAX_DIGIT_PRODUCTS", 29 * DIGITS**2 // 10)
 
 
 LONG = 16 ** (DIGITS - 1)
@@ -53,6 +56,43 @@ def test_white_space_does_not_hide_fractions(spaces: int, monkeypatch: Any) -> N
     monkeypatch.setattr(files, "_fraction", fail)
     with pytest.raises(CertificateTooLargeError, match="its fractions are too many and too long"):
         parse_certificate(spread.encode())
+
+
+def _long_clash(n_pairs: int, weight: str) -> bytes:
+    content = _content(CLASH)
+    content["data"]["rows"], content["clash"] = n_pairs, [[i, 0, weight] for i in range(n_pairs)]
+    return json.dumps(_sealed(content)).encode()
+
+
+@pytest.mark.parametrize(("n_pairs", "weight"), [(250, "1"), (40, "9" * DIGITS), (40, "0x" + "f" * DIGITS)])
+def test_whole_numbers_and_pairs_are_charged(n_pairs: int, weight: str, monkeypatch: Any) -> None:
+    monkeypatch.setattr(files, "_fraction", None)  # refused before
+    raw = _long_clash(n_pairs, weight)
+    with pytest.raises(CertificateTooLargeError, match="its fractions are too many and too long"):
+        parse_certificate(raw)
+
+
+def test_two_million_pairs_are_refused_before_the_json_is_parsed(monkeypatch: Any) -> None:
+    monkeypatch.setattr(files.json, "loads", None)
+    with pytest.raises(CertificateTooLargeError, match="it has more than 3750000 parts"):
+        parse_certificate(b'{"clash": [' + b'[0, 0, "1"], ' * 2_000_000)
+
+
+def test_twenty_thousand_pairs_load(monkeypatch: Any) -> None:
+    monkeypatch.setattr(digit_budget, "MAX_DIGIT_PRODUCTS", REAL_BUDGET)
+    assert len(parse_certificate(_long_clash(20_000, WEIGHT)).clash) == 20_000
+
+
+def test_planes_of_a_hundred_thousand_columns_are_within_the_budget(monkeypatch: Any) -> None:
+    monkeypatch.setattr(digit_budget, "MAX_DIGIT_PRODUCTS", REAL_BUDGET)
+    n_columns = amount(20_000, 100_000)
+    content = _content(rb.certify([[0.0], [2.0]], ["a", "b"]))
+    content["data"]["columns"] = n_columns
+    for space in ("augmented", "geometric"):
+        content[space]["planes"][0]["weights"] = [[i, WEIGHT] for i in range(n_columns)]
+    with shared_budget() as budget:
+        parse_certificate(json.dumps(_sealed(content)).encode())
+    assert REAL_BUDGET - budget.left < 0.3 * REAL_BUDGET * n_columns / 100_000
 
 
 def test_certificates_share_a_budget_inside_and_have_their_own_outside() -> None:

@@ -280,6 +280,44 @@ def test_missing_labels_are_refused(y: Any) -> None:
         rb.verify(certificate, [[0.0], [1.0], [2.0]], y)
 
 
+@pytest.mark.parametrize(
+    "y",
+    [
+        pd.Series(["a", pd.NA, "b"], dtype="string"), pd.Series([1, pd.NA, 2], dtype="Int64"), ["a", pd.NA, "b"],
+        [0.0, np.nan, 1.0], pd.Series(["a", None, "b"], dtype="category"), deque(["a", None, "b"]),
+    ],
+)  # fmt: skip
+def test_missing_labels_are_named_so_by_proofs(y: Any) -> None:
+    for prove in (rb.certify, rb.doctor, rb.minimum_errors):
+        with pytest.raises(ValueError, match="y has missing labels; drop their rows"):
+            prove([[0.0], [1.0], [2.0]], y)
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.array([[1, 2], [3, BIG + 1]]), [[1, 2], [3, BIG + 1]], [[1, 0.5], [3, BIG + 1]],
+        np.array([[1, 2], [3, BIG + 1]], object),
+        pd.DataFrame({"a": [1, 3], "b": [2, BIG + 1]}), pd.DataFrame({"a": [0.5, 3.0], "b": [2, BIG + 1]}),
+    ],
+)  # fmt: skip
+def test_the_first_number_that_would_be_rounded_is_named(X: Any) -> None:
+    words = "X has numbers .*: 9007199254740993 in row 2, column 2; scale or round them"
+    with pytest.raises(ValueError, match=words):
+        rb.certify(X, Y)
+    with pytest.raises(ValueError, match=words):
+        rb.verify(SAME_POINT, X, Y)
+
+
+def test_numbers_without_a_known_place_are_named_alone() -> None:
+    with pytest.raises(ValueError, match=r"2\*\*53: 9007199254740993; scale"):
+        rb.certify(_sparse("csr", BIG, BIG + 1), Y)
+    with pytest.raises(ValueError, match=r"2\*\*53: 9007199254740993 in row 2; scale"):
+        rb.certify([[0.0], [1.0], [2.0]], [BIG, BIG + 1, 1.0])
+    with pytest.raises(ValueError, match=r"2\*\*53: a long number in row 1, column 1; scale"):
+        rb.certify([[Fraction(10**5000 + 1, 10**5000)], [Fraction(1)]], Y)
+
+
 @pytest.mark.parametrize("y", [["2", "1", "2.0"], ["2", "1", " 2"], ["2", "1", "\N{ARABIC-INDIC DIGIT TWO}"]])
 def test_different_labels_are_not_merged(y: Any) -> None:
     certificate = rb.certify([[0.0], [1.0], [2.0]], [2, 1, 2])

@@ -176,3 +176,21 @@ def test_categories_that_are_missing_are_the_last(text, files, monkeypatch):
         each["text"] = ["O", text]
     with pytest.raises(rb.ModelError, match="categories_ has the wrong type or shape"):
         loaded(packed(meta, arrays), monkeypatch)
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")
+@pytest.mark.parametrize("one_step", [False, True])
+def test_words_of_no_document_may_have_an_infinite_idf(one_step, tmp_path):
+    words = {"vocabulary": ["cat", "dog", "unicorn"]}
+    steps = (
+        [TfidfVectorizer(smooth_idf=False, **words)]
+        if one_step
+        else [CountVectorizer(**words), TfidfTransformer(smooth_idf=False)]
+    )
+    texts = ["cat dog", "dog", "cat cat", "dog dog cat"]
+    pipeline = make_pipeline(*steps, rb.LinearMSE()).fit(texts, [0, 1, 0, 1])
+    assert np.isinf(pipeline[-2].idf_[2])
+    rb.save(pipeline, tmp_path / "model")
+    back = rb.load(tmp_path / "model")
+    np.testing.assert_array_equal(back.decision_function(texts), pipeline.decision_function(texts))
+    np.testing.assert_array_equal(back[-2].idf_, pipeline[-2].idf_)

@@ -139,7 +139,7 @@ def _check_sparse_block(ends: Array, columns: Array, values: Array, n_columns: i
 
 def _floats(values: Array) -> Array:
     """A copy as floats. It is checked again: X may have changed since it was found to be exact."""
-    return exact_numbers(values.copy()).astype(np.float64, copy=False)
+    return exact_numbers(values.flatten()).astype(np.float64, copy=False).reshape(values.shape)
 
 
 def _exact_rows(counts: Array, columns: Array, values: Array) -> Iterator[Row]:

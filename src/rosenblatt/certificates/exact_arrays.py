@@ -21,7 +21,6 @@ Array: TypeAlias = npt.NDArray[Any]
 FLOAT_DTYPES = (np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.float16))
 MAX_WHOLE_FLOAT = 2.0**53  # float64 holds all smaller whole numbers
 VALUES_PER_BLOCK = 1 << 18
-_TOO_LONG = "{} has numbers that float64 cannot hold exactly, such as integers above 2**53; scale or round them"
 _INCONSISTENT = "X is a sparse matrix with inconsistent arrays"
 _KINDS = {"c": "complex numbers", "M": "dates", "m": "durations", "V": "records", "U": "text", "S": "text", "T": "text"}
 _PLAIN_TYPES = (list, float, int, str, tuple, bool)
@@ -59,7 +58,9 @@ def exact_matrix(X: MatrixLike) -> Array | SparseRows:
     if hasattr(X, "sparse") and hasattr(X, "items") and all(dtype.fill_value == 0 for dtype in frame.dtypes):  # pandas
         return _sparse_frame(frame)
     columns = _frame_columns(frame)
-    return exact_numbers(frame) if columns is None else np.column_stack([exact_numbers(column) for column in columns])
+    if columns is None:
+        return exact_numbers(frame)
+    return np.column_stack([exact_numbers(column, column=place) for place, column in enumerate(columns, 1)])
 
 
 def check_exact(X: MatrixLike, y: npt.ArrayLike) -> None:
@@ -71,14 +72,17 @@ def check_exact(X: MatrixLike, y: npt.ArrayLike) -> None:
         check_distinct(labels.tolist(), canonical_labels(labels.tolist()))
 
 
-def exact_numbers(values: npt.ArrayLike, name: str = "X") -> Array:
-    """An array of booleans, integers or floats, each a number that float64 holds; NaN and infinity are left to the caller."""
+def exact_numbers(values: npt.ArrayLike, name: str = "X", column: int | None = None) -> Array:
+    """An array of booleans, integers or floats, each a number that float64 holds; NaN and infinity are left to the caller.
+    Errors about a vector name its `column`, counted from 1."""
     array = _array(values, name)
     kind = array.dtype.kind
     if kind == "b" or array.dtype in FLOAT_DTYPES or (kind in "iu" and array.dtype.itemsize < 8):
         return array
     if kind == "O":
         checked = [_exact_float(value, name) for value in array.ravel().tolist()]
+        if None in checked:
+            raise _rounding_error(array, checked.index(None), name, column)
         return np.array(checked, np.float64).reshape(array.shape)
     if kind not in "iuf":
         raise ValueError(f"{name} must be numbers, got {_KINDS.get(kind, array.dtype)}; convert it to float64 first")
@@ -90,11 +94,30 @@ def exact_numbers(values: npt.ArrayLike, name: str = "X") -> Array:
             limit = 2.0**63 if kind == "i" else 2.0**64
             same = (-limit <= floats) & (floats < limit) & (floats.astype(array.dtype) == array)
     if not same.all():
-        raise ValueError(_TOO_LONG.format(name))
+        raise _rounding_error(array, int(np.argmin(same)), name, column)
     return floats if kind == "f" else array
 
 
-def _exact_float(value: Any, name: str) -> float:
+def _rounding_error(array: Array, place: int, name: str, column: int | None) -> ValueError:
+    """The error about the number at a place of the flat array: rows are counted from 1."""
+    try:
+        text = str(array.ravel()[place])
+    except ValueError:  # more digits than Python writes
+        text = "a long number"
+    text = text if len(text) <= 40 else text[:37] + "..."
+    row, where = place + 1, ""
+    if array.ndim == 2:
+        row, column = place // array.shape[1] + 1, place % array.shape[1] + 1
+    if column is not None:
+        where = f" in row {row}, column {column}"
+    elif name == "y":
+        where = f" in row {row}"
+    kinds = "such as integers above 2**53"
+    return ValueError(f"{name} has numbers that float64 cannot hold exactly, {kinds}: {text}{where}; scale or round them")
+
+
+def _exact_float(value: Any, name: str) -> float | None:
+    """The value as a float, or None if that would round it."""
     value = value.item() if isinstance(value, np.generic) else value
     if not isinstance(value, int | float | Fraction | Decimal | np.longdouble):
         raise ValueError(f"{name} must be numbers, got {type(value).__name__} {str(value)[:40]!r}; convert it to float64 first")
@@ -102,9 +125,7 @@ def _exact_float(value: Any, name: str) -> float:
         number = float(value)
     except (OverflowError, ValueError):
         raise ValueError(f"{name} has numbers that float64 cannot hold") from None
-    if number != value and not math.isnan(number):
-        raise ValueError(_TOO_LONG.format(name))
-    return number
+    return number if number == value or math.isnan(number) else None
 
 
 def _array(values: npt.ArrayLike, name: str) -> Array:
@@ -303,11 +324,24 @@ def exact_labels(y: npt.ArrayLike, n_rows: int) -> Array:
         if not all(isinstance(label, str | bytes) for label in given):
             labels = np.empty(n_rows, object)
             labels[:] = given
-    if any(label is None or type(label).__name__ in ("NAType", "NaTType") or _is_nan(label) for label in given):
-        raise ValueError("y has missing labels; drop their rows")
+    _check_present(given)
     if not all(isinstance(label, Hashable) for label in given):
         raise ValueError("labels of y must be numbers or text")
     return labels
+
+
+def check_present(y: npt.ArrayLike) -> None:
+    """Raise `ValueError` if a label is missing. Conversions fail on some kinds of missing labels with words of their own."""
+    labels = _array(y, "y") if not _is_sequence(y) else y
+    if isinstance(labels, np.ndarray):
+        _check_present(labels.ravel().tolist() if labels.dtype.kind in "fOT" else [])
+    else:
+        _check_present(list(labels))  # type: ignore[arg-type]
+
+
+def _check_present(labels: list[object]) -> None:
+    if any(label is None or type(label).__name__ in ("NAType", "NaTType") or _is_nan(label) for label in labels):
+        raise ValueError("y has missing labels; drop their rows")
 
 
 def check_distinct(labels: list[object], texts: list[str]) -> None:

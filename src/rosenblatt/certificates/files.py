@@ -22,12 +22,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ..atomic_file import NotRegularFileError, open_regular, write_atomically
-from .digit_budget import CertificateTooLargeError, shared_budget
+from ..safe_text import brief_repr, printable
+from .digit_budget import MAX_DIGIT_PRODUCTS, PRODUCTS_PER_PART, CertificateTooLargeError, shared_budget
 from .statements import About, Ceiling, Certificate, Inseparable, Margin, Pair, Plane, Separable, Undecided
 
 FORMAT, VERSION = "rosenblatt certificate", 1
 MAX_BYTES = 1 << 28
-MAX_PARTS = 1 << 23  # list items and object fields; each takes about 100 bytes of memory
+MAX_PARTS = MAX_DIGIT_PRODUCTS // PRODUCTS_PER_PART  # list items and object fields, counted before the JSON is parsed
 MAX_DIGITS = 100_000  # digits of one integer
 MAX_DECIMAL_DIGITS = 4_000  # longer integers are written in hexadecimal, which Python parses in linear time and without a limit
 _INTEGER = f"(?:0|[1-9][0-9]{{0,{MAX_DECIMAL_DIGITS}}}|0x[1-9a-f][0-9a-f]{{0,{MAX_DIGITS}}})"
@@ -116,7 +117,7 @@ def load_certificate(path: str | os.PathLike[str]) -> Certificate:
         _require(raw is not None, f"it has more than {MAX_BYTES >> 20} MB")
         return parse_certificate(raw or b"")
     except (ValueError, NotRegularFileError) as error:
-        raise ValueError(f"{path.name}: not a valid certificate: {error}") from None
+        raise ValueError(printable(f"{path.name}: not a valid certificate: {error}")) from None
 
 
 def require_certificate(certificate: object) -> None:
@@ -267,8 +268,9 @@ def _certificate(content: dict[str, Any]) -> Certificate:
     elif verdict == "undecided":
         certificate = Undecided(about, *(_ceiling(content.pop(name, None), name, about) for name in ("augmented", "geometric")))
     else:
-        raise ValueError(f"its verdict is {_abbreviated(verdict)}")
-    _require(not content, f"it has an unknown field, {_abbreviated(next(iter(content), None))}")
+        raise ValueError(f"its verdict is {brief_repr(verdict, 40)}")
+    if content:
+        raise ValueError(f"it has an unknown field, {brief_repr(next(iter(content)), 40)}")
     return certificate
 
 
@@ -326,16 +328,18 @@ def _check_fields(content: Any, name: str, fields: set[str]) -> None:
 
 def _position(value: Any, end: int = 1 << 62) -> int:
     valid = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < end
-    _require(valid, f"{_abbreviated(value)} is not a position from 0 to {end - 1}")
+    if not valid:
+        raise ValueError(f"{brief_repr(value, 40)} is not a position from 0 to {end - 1}")
     return int(value)
 
 
 def _fraction(text: Any) -> Fraction:
     match = _FRACTION.fullmatch(text) if isinstance(text, str) else None
     if match is None:
-        raise ValueError(f"{_abbreviated(text)} is not a fraction of at most {MAX_DIGITS} digits")
+        raise ValueError(f"{brief_repr(text, 40)} is not a fraction of at most {MAX_DIGITS} digits")
     sign, numerator, denominator = match.groups(default="1")
-    _require(int(denominator, 0) != 0, f"{_abbreviated(text)} divides by zero")
+    if int(denominator, 0) == 0:
+        raise ValueError(f"{brief_repr(text, 40)} divides by zero")
     return Fraction(-int(numerator, 0) if sign == "-" else int(numerator, 0), int(denominator, 0))
 
 
@@ -346,17 +350,13 @@ def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _short_integer(text: str) -> int:
-    _require(len(text) <= 19, f"{_abbreviated(text)} is not a position")
+    if len(text) > 19:
+        raise ValueError(f"{brief_repr(text, 40)} is not a position")
     return int(text)
 
 
 def _reject_number(text: str) -> NoReturn:
-    raise ValueError(f"{_abbreviated(text)} is not a fraction")
-
-
-def _abbreviated(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else text[:37] + "..."
+    raise ValueError(f"{brief_repr(text, 40)} is not a fraction")
 
 
 def _require(holds: bool, otherwise: str) -> None:

@@ -24,7 +24,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, cast
 
 import click
 
-from ..reporting.text import UNSAFE_IN_LINES, printable
+from ..safe_text import UNSAFE_IN_LINES, printable
 from ..validation import ParameterProblem
 
 if TYPE_CHECKING:

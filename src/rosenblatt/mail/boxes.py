@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..data.readers.sources import Source
 from ..data.table import DataError
-from ..reporting.text import printable
+from ..safe_text import printable
 from .folder_names import CONTENTS, MAILDIR_PARTS, contradicts
 
 if TYPE_CHECKING:

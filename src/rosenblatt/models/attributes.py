@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 from ..catalog import command_line_options
+from ..safe_text import brief_repr
 from ..validation import check_integer, check_number
 from .model import Model
 from .strict_json import require
@@ -62,7 +63,7 @@ def check_model_parameters(parameters: dict[str, Any]) -> None:
         elif option.kind == "flag":
             require(type(value) is bool or value in (0, 1), f"{name} must be true or false")
         else:
-            require(name in ("init", "class_weight"), f"{name} must be text, got {value!r:.40}")
+            require(name in ("init", "class_weight"), f"{name} must be text, got {brief_repr(value, 40)}")
 
 
 # --- fitted attributes -----------------------------------------------------------------------------------------------------

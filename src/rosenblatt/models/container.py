@@ -28,6 +28,7 @@ from ..array_types import Array
 from ..atomic_file import NotRegularFileError, open_regular
 from ..certificates.digit_budget import shared_budget
 from ..reporting.text import count
+from ..safe_text import printable
 from .earlier_formats import upgrade
 from .strict_json import MAX_PARTS, NOT_A_MODEL, InvalidContentError, count_parts, header_json, require, strict_json
 
@@ -65,7 +66,7 @@ Result = TypeVar("Result")
 class ModelError(ValueError):
     """A model file cannot be used: it is missing, damaged, or not a model file.
 
-    The message is one sentence that names the file and the problem.
+    The message is one sentence that names the file and the problem, escaped for a terminal.
 
     Parameters
     ----------
@@ -96,7 +97,7 @@ class ModelError(ValueError):
     """
 
     def __init__(self, source: str, sentence: str) -> None:
-        super().__init__(f"{source}: {sentence}")
+        super().__init__(printable(f"{source}: {sentence}"))
         self.source, self.sentence = source, sentence
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..catalog import is_estimator
 from ..reporting.text import count
+from ..safe_text import brief_repr
 from .container import Arrays, Meta, Parts
 from .model import Model, provenance_now
 from .state import model_of
@@ -105,7 +106,7 @@ class _Writer:
     def _encode(self, step: Any, what: str, value: Any, path: str, place: int) -> Any:
         encoded = encode(value, f"step.{place}.{what}", self.arrays)
         if encoded is None and value is not None:
-            raise _refusal(path, type(step).__name__, f"has {what}={value!r:.80}, which a model file cannot hold")
+            raise _refusal(path, type(step).__name__, f"has {what}={brief_repr(value, 80)}, which a model file cannot hold")
         return encoded
 
     def _parameters(self, step: Any, parameters: dict[str, Any], path: str, place: int) -> Meta:

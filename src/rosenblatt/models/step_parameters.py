@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..safe_text import brief_repr
 from ..validation import check_flag, check_integer
 from .strict_json import InvalidContentError, require
 
@@ -35,8 +36,8 @@ def find_problem(step: Any, check: Callable[[Any], None] | None = None) -> str |
             step._validate_params()
         for name, value in step.get_params(deep=False).items():
             wanted = REQUIREMENTS.get(name)
-            met = wanted is None or value is None or wanted.met(value)
-            require(met, f"{name} must be {wanted.words if wanted else ''}, got {value!r:.60}")
+            if wanted is not None and value is not None and not wanted.met(value):
+                raise InvalidContentError(f"{name} must be {wanted.words}, got {brief_repr(value, 60)}")
         if check is not None:
             check(step)
     except (InvalidContentError, ValueError, TypeError, AttributeError, SyntaxError) as error:

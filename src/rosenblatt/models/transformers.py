@@ -100,8 +100,12 @@ def is_counts(value: Any, n: int) -> bool:
 
 
 def is_weights(value: Any, n: int) -> bool:
-    """The idf of each word."""
-    return _floats(value) and value.ndim == 1 and bool((np.isfinite(value) & (value >= 0)).all())
+    """The idf of each word; infinite for a word in no document if it is not smoothed."""
+    return _floats(value) and value.ndim == 1 and bool((value >= 0).all())
+
+
+def is_weight_of_each(value: Any, n: int) -> bool:
+    return is_weights(value, n) and len(value) == n
 
 
 def are_column_names(value: Any, n: int) -> bool:
@@ -252,7 +256,7 @@ TRANSFORMERS = {
         "sklearn.impute", {"statistics_": is_statistics, "_fit_dtype": is_dtype, "_fill_dtype": is_dtype}, ("indicator_",),
         parameters.check_imputer, _derive_imputer,
     ),
-    "TfidfTransformer": Transformer(_TEXT, {"idf_": is_nonnegative}, optional=("idf_",)),
+    "TfidfTransformer": Transformer(_TEXT, {"idf_": is_weight_of_each}, optional=("idf_",)),
     "CountVectorizer": Transformer(_TEXT, _WORDS, ("_stop_words_id",), parameters.check_text, columns=False),
     "TfidfVectorizer": Transformer(
         _TEXT, _WORDS | {"idf": is_weights}, ("_stop_words_id", "_tfidf"), parameters.check_text, _derive_tfidf, columns=False,

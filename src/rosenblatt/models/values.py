@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..array_types import Array
-from ..certificates.digit_budget import count_digit_products
+from ..certificates.digit_budget import measure
 from .container import Arrays, Meta, Parts, all_finite
 from .strict_json import InvalidContentError, require
 
@@ -81,7 +81,7 @@ def encode(value: Any, name: str, arrays: Arrays) -> Any:
 
 def _check_fractions(content: Any, text: str) -> None:
     """Limit the time that a certificate takes to parse to a multiple of its length."""
-    fits = count_digit_products(content) <= MAX_PRODUCTS_PER_CHAR * len(text)
+    fits = measure(content).digit_products <= MAX_PRODUCTS_PER_CHAR * len(text)
     require(fits, "a certificate has fractions too long for a model file")
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from ..reporting.text import join_and, plural, short
+from ..safe_text import printable
 
 if TYPE_CHECKING:
     from ..array_types import Array, FloatArray, IntArray, Matrix
@@ -140,7 +141,7 @@ class Stop:
     gap: float | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
-        return self.sentence
+        return printable(self.sentence)  # a model file may have any text
 
     @property
     def separated(self) -> bool:

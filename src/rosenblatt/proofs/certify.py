@@ -25,7 +25,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from ..array_types import Array, IntArray, Matrix, MatrixLike
 from ..certificates.data import Data
 from ..certificates.digit_budget import CertificateTooLargeError
-from ..certificates.exact_arrays import canonical_label, check_exact, exact_matrix
+from ..certificates.exact_arrays import canonical_label, check_exact, check_present, exact_matrix
 from ..certificates.statements import Certificate
 from ..certificates.time_limit import OutOfTimeError, run_until
 from ..certificates.verify import CheckCode, check_certificate
@@ -156,6 +156,7 @@ class LabeledRows:
 def validated_rows(X: MatrixLike, y: npt.ArrayLike, caller: str, max_classes: int | None = None) -> LabeledRows:
     """Validate rows and labels. `caller` is the function named in error messages."""
     matrix = exact_rows(X)
+    check_present(y)
     with np.errstate(over="ignore", invalid="ignore"):  # the finiteness check sums X, which may overflow
         rows, labels = check_X_y(
             matrix, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", accept_large_sparse=True

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from html import escape
 from itertools import pairwise
 
+from ..safe_text import printable
 from .charts import CLASSES, Band, Bars, Chart, Grid, HorizontalBars, Line, Mark, Marker, Points, Rule, spread_apart
-from .text import count, cut, percent, printable
+from .text import count, cut, percent
 
 NARROW_PX, WIDE_PX = 330, 520  # widths of a chart
 TITLE_PX = 28  # height of a title above a chart

@@ -1,6 +1,6 @@
 """Numbers, lists and names as text: the one place where they are formatted for people.
 
-Every layer may import this module; it imports the standard library alone.
+Every layer may import this module; it imports the standard library and `safe_text` alone.
 
     count         1,234,567
     percent       8.4 %, 99.96 %; 76.30 % with ``decimals=2``
@@ -15,14 +15,14 @@ Every layer may import this module; it imports the standard library alone.
     comma_list    a, b and 7 more
     quoted_list   'a', 'b' and 7 more
     cut           worst_conc…l_nucleus
-    printable     ev\\x1b[31mil
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
+
+from ..safe_text import printable
 
 TIMES, MINUS = "\N{MULTIPLICATION SIGN}", "\N{MINUS SIGN}"
 NAME_CHARS = 28  # length to which `cut` shortens a name
@@ -30,11 +30,6 @@ QUOTED_CHARS = 60  # length to which `quoted_list` shortens a name
 MAX_EXACT_BOUND = 1e9  # up to which `count_bound` writes all digits
 MAX_BINARY_UNITS = 10_000  # of a size that `byte_size` writes exactly: 2,265,625 KiB is a round number of bytes
 LISTED_ITEMS = 12  # items of a list that are named; the others are counted
-
-# Characters that a terminal executes or that hide or reorder others: C0 and C1 controls, line separators, marks of the writing
-# direction, and halves of characters, which cannot be encoded.
-UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-UNSAFE_IN_LINES = re.compile(UNSAFE.pattern.replace("\x00-\x1f", "\x00-\x08\x0b-\x1f"))
 
 
 def count(number: float) -> str:
@@ -195,24 +190,3 @@ def cut(name: object, length: int = NAME_CHARS) -> str:
         return text
     head = length // 2
     return f"{text[:head]}…{text[len(text) - (length - head - 1) :]}"
-
-
-def printable(text: object, *, lines: bool = False) -> str:
-    r"""Escape what is unsafe on a terminal, as in a string literal of Python. Text from files, mails and labels is printed so.
-
-    Line feeds and tabs stay with ``lines=True``. Bytes of a file name that are not UTF-8 are escaped as bytes.
-
-    >>> print(printable("ev\x1b]52;c;\x07il\n.eml"), printable("\udcff"))
-    ev\x1b]52;c;\x07il\n.eml \xff
-    >>> print(printable("two\nlines\r", lines=True))
-    two
-    lines\r
-    """
-    return (UNSAFE_IN_LINES if lines else UNSAFE).sub(_escape, str(text))
-
-
-def _escape(found: re.Match[str]) -> str:
-    character = found[0]
-    if "\udc80" <= character <= "\udcff":  # a byte that os.fsdecode could not decode
-        return f"\\x{ord(character) - 0xDC00:02x}"
-    return repr(character)[1:-1]

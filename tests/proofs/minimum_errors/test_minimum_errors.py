@@ -226,7 +226,7 @@ def test_verbose_writes_lines_to_stderr(capsys: pytest.CaptureFixture[str]) -> N
         (np.zeros((4, 2)), [0, 0, 0, 0], "needs at least two classes, but y has only one: 0"),
         (np.zeros((7, 2)), list("abcdefg"), "supports 2 classes, but y has 7"),
         (np.zeros((4, 2)), [0.5, 1.5, 0.2, 0.1], "(?i)continuous"),
-        (np.zeros((2, 2)), [0.0, np.nan], "(?i)NaN"),
+        (np.zeros((2, 2)), [0.0, np.nan], "y has missing labels; drop their rows"),
         (np.array([[1.0], [np.nan]]), [0, 1], "(?i)X contains NaN"),
         (np.array([[1.0], [np.inf]]), [0, 1], "(?i)X contains infinity"),
         (np.array([[1j], [2j]]), [0, 1], "(?i)complex"),

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...mail.folder_names import CONTENTS, contradicts
-from ...reporting.text import count, join_and, plural, printable
+from ...reporting.text import count, join_and, plural
+from ...safe_text import printable
 from ..console import Failure, bar, echo, note, print_json
 from ..options import Number, as_json
 from .common import Reading, Sides, home, no_mail, opened, report_skipped, sides
