@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import tracemalloc
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from forged_files import check, forged, originals
-from sealed_files import loaded
+from sealed_files import loaded, packed, parts_of
 
 import rosenblatt as rb
 from effort import amount
 from rosenblatt.models.container import MAX_GROWTH
+from rosenblatt.models.values import encode
 
 pytestmark = [pytest.mark.slow, pytest.mark.once, pytest.mark.filterwarnings("ignore")]
 # Forgeries that were once loaded and then failed: columns of another selection, a missing sum, parameters of a vocabulary.
@@ -45,3 +49,18 @@ def test_forged_files_take_little_memory(files, monkeypatch):
             _, peak = tracemalloc.get_traced_memory()
             tracemalloc.stop()
         assert peak < (16 << 20) + MAX_GROWTH * len(raw), kind
+
+
+@pytest.mark.parametrize("init", [[1.0], [[1.0, 2.0, 3.0]] * 2, [[0.0] * 5] * 3, [[[1.0]]]])
+def test_first_weights_that_do_not_fit_are_refused(init: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = np.arange(27.0).reshape(9, 3) % 7, list("abcabcabc")
+    for fitting in ([[1.0, 2.0, 3.0]] * 3, [[0.0, 1.0, 2.0, 3.0]] * 3):
+        model = rb.Perceptron(max_iter=3, init=fitting).fit(X, y)
+        rb.save(model, tmp_path / "model")
+        assert rb.load(tmp_path / "model").init == fitting
+    meta, arrays = parts_of((tmp_path / "model").read_bytes())
+    meta["parameters"]["init"] = encode(init, "", {})
+    with pytest.raises(rb.ModelError, match="init"):
+        loaded(packed(meta, arrays), monkeypatch)
+    with pytest.raises(ValueError, match="init"):
+        rb.save(model.set_params(init=init), tmp_path / "other")

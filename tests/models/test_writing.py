@@ -18,6 +18,7 @@ import rosenblatt as rb
 from effort import amount
 from rosenblatt.atomic_file import TEMPORARY_SUFFIX, WriteError, remove_abandoned, write_atomically
 from rosenblatt.models.model import Model
+from rosenblatt.safe_text import printable
 
 HERE = Path(__file__).parent
 ROOT = os.getuid() == 0 if hasattr(os, "getuid") else False
@@ -97,7 +98,7 @@ def test_the_message_names_the_path_and_the_cause(name, words, tmp_path):
     (tmp_path / "loop").symlink_to("loop")
     with pytest.raises(WriteError, match=words) as caught:
         write_atomically(tmp_path / name, b"new")
-    assert str(caught.value).startswith(f"{tmp_path / name}: ")
+    assert str(caught.value).startswith(f"{printable(tmp_path / name)}: ")
     assert names(tmp_path) == ["file", "loop"]
 
 

@@ -43,6 +43,17 @@ def check_estimator_parameters(estimator: Any) -> None:
         require(fits and np.isfinite(weights).all(), "the parameter init is not an array of numbers")
 
 
+def check_init_shape(estimator: Any, n_classes: int, n_features: int) -> None:
+    """Raise unless the next `fit` on such rows could start from the parameter init, as the last one did."""
+    init = getattr(estimator, "init", "zeros")
+    if isinstance(init, str | Unsaved):
+        return
+    heads, shape = n_classes if n_classes > 2 else 1, np.shape(init)
+    full = (1, *shape) if len(shape) == 1 else shape
+    fits = full == (heads, n_features) or (full == (heads, n_features + 1) and bool(estimator.fit_intercept))
+    require(fits, f"the parameter init has shape {shape}, which does not fit {n_classes} classes and {n_features} features")
+
+
 def check_model_parameters(parameters: dict[str, Any]) -> None:
     """Check the parameters of a `Model` by the options of the command line, without importing the estimator.
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..array_types import Array, MatrixLike
 from ..catalog import ESTIMATORS, is_estimator
-from .attributes import check_attributes, check_estimator_parameters, is_certificate
+from .attributes import check_attributes, check_estimator_parameters, check_init_shape, is_certificate
 from .container import Arrays, Meta, all_finite
 from .model import Model, RecipeLike, provenance_now, provenance_of_data
 from .solutions import encode_solutions, restore_solutions
@@ -91,6 +91,7 @@ def model_of(
     if "classes_" not in fitted:
         raise ValueError(f"this {kind} is not fitted yet: call fit before saving it")
     check_estimator_parameters(estimator)  # `set_params` may have changed them since the fit
+    check_init_shape(estimator, len(estimator.classes_), estimator.n_features_in_)
     own_names = fitted.get("feature_names_in_")
     names = own_names if names is None else names
     arrays: Arrays = {}
@@ -149,8 +150,12 @@ def estimator_of(model: Model) -> LinearClassifier:
     if model.more is None or "filter" in model.more[0]:
         raise ValueError(f"this {model.kind} model was saved for prediction only and cannot become an estimator")
     meta, arrays = model.more[0], dict(model.more[1])
-    estimator: LinearClassifier = ESTIMATORS[model.kind].load(model.kind)(**model.parameters)
+    kind = ESTIMATORS[model.kind].load(model.kind)
+    unknown = sorted(set(model.parameters) - set(kind._get_param_names()))
+    require(not unknown, f"unknown parameter {''.join(unknown[:1])!r:.40}")
+    estimator: LinearClassifier = kind(**model.parameters)
     check_estimator_parameters(estimator)
+    check_init_shape(estimator, len(model.classes), model.n_features)
     require(model.stop is not None, "the reason why the run ended is missing")
     require(model.n_iter is not None, "the number of iterations is missing")
     counts_updates = ESTIMATORS[model.kind].state in ("run", "gaussian")
