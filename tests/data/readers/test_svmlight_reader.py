@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from reading_files import outcome, outcome_of_chunks, read, source_of
 from sklearn.datasets import load_svmlight_file
@@ -76,6 +76,7 @@ def damaged(draw: Any) -> bytes:
 
 @often
 @given(damaged() | st.binary(max_size=60), st.booleans())
+@example(b"0 qid:\x0b0 1:0 2:0\n", False)
 def test_kernel_and_definition_agree_on_whatever_comes(content: bytes, zero_based: bool) -> None:
     by_kernel, by_definition = (outcome("svmlight", content, kernel, zero_based=zero_based) for kernel in (True, False))
     assert by_kernel == by_definition

@@ -89,6 +89,7 @@ def svmlight_lines(
             i = _skip(text, i)
             if _is_qid(text, i):
                 while not _ends(text[i]):
+                    plain = plain and text[i] > SPACE  # Python ends a token at other white space, too
                     i += ONE
                 i = _skip(text, i)
         while plain and text[i] != NEWLINE:
