@@ -1,8 +1,9 @@
 """The budget of digits of one file: how many numbers it may have, and how long they may be in all.
 
 Reducing a fraction costs the product of the lengths of numerator and denominator, so that a small file could keep a reader
-busy for hours. Each part of the content and each character costs time, too, and is charged as so many products. The costs are
-added up before any fraction is made. A certificate file has a budget of its own; all certificates of a model file share one:
+busy for hours. Reading takes time, too: each part of the content and each character is charged a fixed number of products. The
+costs are added up before any fraction is made. A certificate file has a budget of its own; all certificates of a model file
+share one:
 
     with shared_budget():
         one, other = parse_certificate(raw), parse_certificate(other_raw)

@@ -11,7 +11,7 @@ import math
 from collections.abc import Hashable, Iterable
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -336,7 +336,7 @@ def check_present(y: npt.ArrayLike) -> None:
     if isinstance(labels, np.ndarray):
         _check_present(labels.ravel().tolist() if labels.dtype.kind in "fOT" else [])
     else:
-        _check_present(list(labels))  # type: ignore[arg-type]
+        _check_present(list(cast(Iterable[object], labels)))
 
 
 def _check_present(labels: list[object]) -> None:

@@ -118,17 +118,18 @@ def loss_of(cell: str | bytes) -> Loss | None:
     >>> loss_of("1E-400"), loss_of("0e-400"), loss_of("5e-324")
     (<Loss.DIGITS: 'digits'>, None, None)
     """
-    if vanishes(cell):
+    text = cell if isinstance(cell, str) else cell.decode("latin-1")
+    if vanishes(text):
         return Loss.DIGITS
-    digits = cell.lstrip(b"+-" if isinstance(cell, bytes) else "+-")  # type: ignore[arg-type]
-    whole, _, fraction = digits.partition(b"." if isinstance(digits, bytes) else ".")  # type: ignore[arg-type]
+    digits = text.lstrip("+-")
+    whole, _, fraction = digits.partition(".")
     if not (digits.isascii() and whole.isdigit() and (fraction.isdigit() or not fraction)):
         return None
     if len(whole) >= MIN_LOST_DIGITS:
         value = float(whole) if len(whole) <= MAX_FLOAT_DIGITS else math.inf
         if math.isinf(value) or int(whole) != int(value):
             return Loss.DIGITS
-    return Loss.ZEROS if len(whole) > 1 and whole[:1] in (b"0", "0") and len(whole) == len(cell) else None
+    return Loss.ZEROS if len(whole) > 1 and whole.startswith("0") and len(whole) == len(text) else None
 
 
 def vanishes(cell: str | bytes) -> bool:
@@ -137,9 +138,9 @@ def vanishes(cell: str | bytes) -> bool:
     >>> vanishes("1E-400"), vanishes("0.000"), vanishes("0x1")
     (True, False, False)
     """
-    if len(cell) < MIN_VANISHING_CHARS or not NUMBER.fullmatch(cell.decode("latin-1") if isinstance(cell, bytes) else cell):
+    text = cell if isinstance(cell, str) else cell.decode("latin-1")
+    if len(text) < MIN_VANISHING_CHARS or not NUMBER.fullmatch(text):
         return False
-    text = cell.decode() if isinstance(cell, bytes) else cell
     return float(text) == 0.0 and bool(text.lower().partition("e")[0].strip(" \t\r\n+-.0"))
 
 

@@ -22,7 +22,7 @@ from ..online.history import History, Init, history_of_fit, initial_state
 from ..online.readings import NoSinglePlaneError, Vote
 from ..online.run import OutOfRangeError, Rule, RunConfig, RunResult, reads_norms
 from ..online.solver import solve, visited_every_row
-from ..online.stopping import Outlook, Stop, chunk_stop
+from ..online.stopping import Outlook, Stop, chunk_stop, unknown_outlook
 from ..online.update_log import UpdateLog
 from ..progress import current_callback
 from ..validation import check_choice
@@ -151,9 +151,9 @@ class OnlineClassifier(LinearClassifier):
         """Return the separability check that runs after each pass, or None."""
         return None
 
-    def _outlook(self, problem: Problem, classes: Array, start: State) -> Callable[[int], Outlook] | None:
-        """Return what computes the outlook of a run without progress toward `w_max` and `tol`, or None: it is unknown."""
-        return None
+    def _outlook(self, problem: Problem, classes: Array, start: State) -> Callable[[int], Outlook]:
+        """Return what computes the outlook of a head without progress toward `w_max` and `tol`."""
+        return unknown_outlook
 
     def _finish(self, problem: Problem) -> None:
         """Set further attributes when the run has ended."""

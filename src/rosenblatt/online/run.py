@@ -32,7 +32,7 @@ from ..progress import Progress, ProgressCallback
 from ..reporting.text import plural, short
 from .run_record import RunRecord, make_moves
 from .schedules import MAX_COUNT, Step, Steps
-from .stopping import UNKNOWN_OUTLOOK, Outlook, StallWatch, Stop, merge_stops, pass_limit
+from .stopping import Outlook, StallWatch, Stop, merge_stops, pass_limit, unknown_outlook
 from .update_log import UpdateLog
 
 # --- parameters ----------------------------------------------------------------------------------------------------------
@@ -62,8 +62,7 @@ class RunConfig:
     progress: ProgressCallback | None = None  # called after every pass and, in long passes, after every kernel call
     # Separability check, run after each pass for each active head: (passes, head, updates) -> the reason to stop, or None.
     check: Callable[[int, int, int], Stop | None] | None = None
-    # The outlook of a head whose run makes no progress toward `w_max` and `tol`; None: unknown.
-    outlook: Callable[[int], Outlook] | None = None
+    outlook: Callable[[int], Outlook] = unknown_outlook  # of a head that makes no progress toward `w_max` and `tol`
     cancel: Event | None = None  # set by another thread to end the run
     visited_before: int = 0  # rows visited before this run, for a stream
     heads: tuple[int, ...] = ()  # positions of the heads that run here, when the heads are split among threads
@@ -148,8 +147,7 @@ class RunState:
         self.durations = np.zeros(len(start.counts), np.int64)
         self.swept = Swept(problem.labels, self.state, self.sums or empty_sums(self.state), self.before)
         unit = "step" if config.update != "online" else "update" if config.scans_every_row else "pass"
-        n_heads = len(start.counts)
-        self.stall = StallWatch(n_heads, unit, config.w_max, config.tol, self._outlook) if config.may_stall else None
+        self.stall = StallWatch(len(start.counts), unit, config.w_max, config.tol) if config.may_stall else None
         # A stream continues the sums of the kernel, so that its chunks do not change a bit.
         if config.w_max is not None or (self.keeps_norms and not config.visited_before):
             self.state.sqnorms[:] = _squared(self._true_norms())
@@ -249,11 +247,8 @@ class RunState:
     def retire_stalled(self, passes: int, step: float = math.inf) -> None:
         """Stop the heads that come no nearer to their only limits, `w_max` and `tol`."""
         if self.stall is not None:
-            found = self.stall.stops(passes, self._true_norms(), step)
-            self.retire({h: stop for h, stop in found.items() if h in self.heads})
-
-    def _outlook(self, h: int) -> Outlook:
-        return UNKNOWN_OUTLOOK if self.config.outlook is None or h not in self.heads else self.config.outlook(self._name(h))
+            norms, names = self._true_norms(), {h: self._name(h) for h in self.heads}
+            self.retire(self.stall.stops(passes, names, norms, step, self.config.outlook))
 
     def _name(self, h: int) -> int:
         """The position of head h among all heads, of which some may run elsewhere."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
@@ -202,7 +202,9 @@ class Outlook(NamedTuple):
     certificate: Certificate | None = None
 
 
-UNKNOWN_OUTLOOK = Outlook(False, "it is not known whether a plane separates the rows")
+def unknown_outlook(h: int) -> Outlook:
+    """The outlook of any head about whose rows nothing is proved."""
+    return Outlook(False, "it is not known whether a plane separates the rows")
 
 
 class StallWatch:
@@ -213,16 +215,18 @@ class StallWatch:
     batch step that is shorter by a thousandth. A head without progress for long continues if its outlook is to separate.
     """
 
-    def __init__(
-        self, n_heads: int, unit: str, w_max: float | None, tol: float | None, outlook: Callable[[int], Outlook] | None
-    ) -> None:
+    def __init__(self, n_heads: int, unit: str, w_max: float | None, tol: float | None) -> None:
         self.unit, self.w_max, self.tol = unit, w_max, tol  # `unit` is that of the patience: "pass", "update" or "step"
-        self.outlook = outlook
         self.patience = STALLED_PASSES if unit == "pass" else STALLED_SCANS
         self._largest, self._shortest, self._since = np.zeros(n_heads), math.inf, np.zeros(n_heads, np.int64)
 
-    def stops(self, at: int, norms: FloatArray, step: float) -> dict[int, Stop]:
-        """The stops of the heads without progress for too long, after `at` passes; `step` is the length of a batch step."""
+    def stops(
+        self, at: int, names: Mapping[int, int], norms: FloatArray, step: float, outlook: Callable[[int], Outlook]
+    ) -> dict[int, Stop]:
+        """The stops of the heads without progress for too long, after `at` passes; `step` is the length of a batch step.
+
+        names : the active heads, each with its position among all heads, which `outlook` takes.
+        """
         grown = norms > self._largest * (1.0 + LEAST_PROGRESS)
         self._largest[grown] = norms[grown]
         if step < self._shortest * (1.0 - LEAST_PROGRESS):
@@ -230,12 +234,12 @@ class StallWatch:
             grown = grown | True
         self._since[grown] = at
         stops = {}
-        for h in np.flatnonzero(at - self._since >= self.patience).tolist():
-            outlook = UNKNOWN_OUTLOOK if self.outlook is None else self.outlook(h)
-            if outlook.separates:
+        for h in [h for h in names if at - self._since[h] >= self.patience]:
+            found = outlook(names[h])
+            if found.separates:
                 self._since[h] = NEVER
             else:
-                stops[h] = self._stop(float(norms[h]), outlook)
+                stops[h] = self._stop(float(norms[h]), found)
         return stops
 
     def bounds(self, at: int) -> tuple[int, float, float]:

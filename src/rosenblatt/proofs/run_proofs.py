@@ -21,7 +21,7 @@ from ..certificates.sentences import describe_clash
 from ..certificates.statements import Certificate, Inseparable, Separable
 from ..data.problem import Problem, one_against_rest
 from ..kernels.linear.schemes import Binary, Rest
-from ..online.stopping import UNKNOWN_OUTLOOK, Outlook, Stop
+from ..online.stopping import Outlook, Stop, unknown_outlook
 from ..progress import report_progress
 from ..reporting.text import plural, short
 from .certify import certify
@@ -107,11 +107,11 @@ class Proofs:
         try:
             certificate = self.certificate(h)
         except ValueError:  # the rows were rounded, or the proof is too large
-            return UNKNOWN_OUTLOOK
+            return unknown_outlook(h)
         if isinstance(certificate, Inseparable):
             return Outlook(False, "no plane separates the rows, by proof", certificate)
         if not isinstance(certificate, Separable):
-            return UNKNOWN_OUTLOOK
+            return unknown_outlook(h)
         bound = self._update_bound(h, certificate, self.share or 0.0)
         if MANY_UPDATES < bound < math.inf:
             updates = f"{short(bound, 3)} updates"
