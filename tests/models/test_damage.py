@@ -195,6 +195,6 @@ def test_a_huge_file_is_refused_by_its_size_alone(tmp_path, monkeypatch):
 
 def test_the_seal_is_where_it_is_documented(files):
     raw = files["average"]
-    assert raw[8:].startswith(rb'{"__metadata__":{"rosenblatt":"{\"format\":5,\"sha256\":\"')
+    assert raw[8:].startswith(rb'{"__metadata__":{"rosenblatt":"{\"format\":6,\"sha256\":\"')
     assert len(SEAL.findall(raw)) == 1
     assert resealed(raw) == raw

@@ -270,8 +270,8 @@ def test_indices_of_votes_out_of_range_are_refused(files, monkeypatch):
 
 
 def test_a_newer_format_is_refused(files, monkeypatch):
-    raw = files["average"].replace(rb"{\"format\":5,", rb"{\"format\":6,")
-    with pytest.raises(rb.ModelError, match=r"written by a newer Rosenblatt, in format 6 \(this version reads up to 5\)"):
+    raw = files["average"].replace(rb"{\"format\":6,", rb"{\"format\":7,")
+    with pytest.raises(rb.ModelError, match=r"written by a newer Rosenblatt, in format 7 \(this version reads up to 6\)"):
         loaded(resealed(raw), monkeypatch)
 
 

@@ -35,7 +35,7 @@ from .strict_json import MAX_PARTS, NOT_A_MODEL, InvalidContentError, count_part
 if TYPE_CHECKING:
     from safetensors import TensorSpec
 
-FORMAT = 5
+FORMAT = 6
 MAX_FILE_BYTES = 4 << 30
 MAX_HEADER_BYTES = 64 << 20
 # Largest ratio of the memory that loading takes to the size of the file; see docs/model-files.md.
