@@ -18,7 +18,7 @@ from rosenblatt.data.readers.sources import Source
 from rosenblatt.kernels.compile import COMPILED
 
 often = settings(deadline=None, max_examples=100 if COMPILED else 50, suppress_health_check=[HealthCheck.too_slow])
-UTF8 = "convert the file to UTF-8, for example with iconv -f WINDOWS-1252 -t UTF-8"
+UTF8 = "name its encoding, such as --encoding windows-1252"
 both = pytest.mark.parametrize("kernel", [True, False], ids=["kernel", "definition"])
 
 words = st.text(st.sampled_from("abé, \";\n\t'#1.?"), max_size=8)

@@ -21,9 +21,10 @@ NUMBER_BYTES = b"0123456789+-.eE"  # `float` also accepts nan, inf, 1_000 and di
 SHORT_NUMBER = re.compile(
     rb"[+-]?(?:[0-9]{1,300}(?:\.[0-9]{0,300})?|\.[0-9]{1,300})"
 )  # a number without exponent, which is finite
+UNQUOTED_COMMA = re.compile(rb"(?<![0-9]),|,(?![0-9])")  # of which no decimal comma is one
 NON_FINITE = re.compile(rb"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 MAX_TOKEN_SHOWN = 40  # characters of a token in a message
-UTF8_ADVICE = "convert the file to UTF-8, for example with iconv -f WINDOWS-1252 -t UTF-8"
+ENCODING_OPTION, ENCODING_ADVICE = "--encoding", "name its encoding, such as --encoding windows-1252"
 
 
 class UnclosedError(Exception):
@@ -126,7 +127,16 @@ def sniff(text: bytes, extension: str) -> bytes:
     if extension in ("tsv", "tab"):
         return b"\t"
     best = max(DELIMITERS, key=lambda delimiter: _score(text, delimiter))
+    if best == b"," and (other := _beside_decimal_commas(text)) is not None:
+        return other
     return best if _score(text, best)[0] else DEFAULT_DELIMITER
+
+
+def _beside_decimal_commas(text: bytes) -> bytes | None:
+    """The delimiter of a table in which every comma is within a number, if there is one."""
+    if UNQUOTED_COMMA.search(text):
+        return None
+    return next((delimiter for delimiter in (b";", b"\t", b"|") if _score(text, delimiter)[0] == 3), None)
 
 
 def _score(text: bytes, delimiter: bytes) -> tuple[int, bool, int]:

@@ -18,7 +18,7 @@ from ...array_types import Array
 from ...reporting.text import byte_size, count, quoted_list
 from ..table import Data, DataError, Loss, Table, loss_of, vanishes
 from . import Options
-from .cells import UTF8_ADVICE
+from .cells import ENCODING_ADVICE, ENCODING_OPTION
 from .layout import TYPED_SAMPLE_ROWS, TypedLayout, join_chunks, lay_out_typed, missing_cell
 from .limits import MAX_EXPANSION, MEMORY_OPTION, MIN_EXPANDED_BYTES, MemoryLimit, limited
 from .sources import Source
@@ -214,7 +214,9 @@ def _parse(source: str, decoder: json.JSONDecoder, raw: bytes, line: int) -> dic
         text = raw.decode()
         row = decoder.decode(text)
     except UnicodeDecodeError as fault:
-        raise DataError(source, "the line is not UTF-8", line, character=fault.start + 1, advice=UTF8_ADVICE) from None
+        raise DataError(
+            source, "the line is not UTF-8", line, character=fault.start + 1, option=ENCODING_OPTION, advice=ENCODING_ADVICE
+        ) from None
     except json.JSONDecodeError as fault:
         sentence = f"the line is not JSON: {fault.msg[0].lower()}{fault.msg[1:]}"
         raise DataError(source, sentence, line, character=fault.colno) from None
