@@ -193,7 +193,7 @@ def _build_caches(request: Request, train: Path, test: Path | None, key: str, wa
             digest = source.sha256 or ""
         assert first is not None
         if request.test is not None and testing is not None:
-            options = options_for_recipe(recipe, request.options, first.label_name)
+            options = options_for_recipe(recipe, request.options, first)
             for chunk in chunks(request.test, options, CHUNK_BYTES):
                 require_labels(chunk)
                 testing.write(chunk)
