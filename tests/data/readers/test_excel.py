@@ -85,10 +85,8 @@ def test_the_first_sheet_that_is_not_empty_or_hidden(tmp_path: Path) -> None:
     assert (read(path).note or "").startswith("sheet: S3 (others: 'S1', 'S4'; change with --sheet); label column")
     for chosen in ("S4", "4"):
         found = read(path, Options(sheet=chosen))
-        assert (found.features.columns[0][0], found.note) == (
-            1.75,
-            "label column: label (by its name; change with --label); header found",
-        )
+        assert found.features.columns[0][0] == 1.75
+        assert (found.note or "").startswith("label column: label (by its name; change with --label); header found")
     with pytest.raises(
         DataError, match=r"there is no sheet 'S9'; sheets: 'S1', 'S2', 'S3', 'S4'; use --sheet with a name or a n"
     ):
