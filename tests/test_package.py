@@ -15,7 +15,6 @@ import rosenblatt as rb
 from rosenblatt.catalog import ESTIMATORS
 from rosenblatt.cli import main
 
-
 NAMES = """
     Check Convergence Diagnosis Finding Inseparable Interval MinimumErrors Model ModelError NoMaximum NotSeparable Progress
     Separable Stop TextHasher Tuned Undecided Update UpdateLog Vocabulary certify doctor load load_certificate losses mail
