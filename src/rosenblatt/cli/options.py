@@ -106,6 +106,10 @@ _ABOUT_DATA = (
     ),
     click.option("--zero-based", is_flag=True, help="svmlight: column numbers start at 0."),
     click.option(
+        "--sheet", metavar="SHEET",
+        help="Sheet of a workbook, or file in a zip archive: a name, or a number from 1.  [default: the first, the only one]",
+    ),
+    click.option(
         "--max-memory", type=Size(), metavar="SIZE",
         help="Memory that DATA may take, such as 8G.  [default: 80 % of what is free; 200 times the size of a compressed file]",
     ),
@@ -121,8 +125,10 @@ def about_data(command: Command) -> Command:
 
 def options_of(given: dict[str, Any], **more: Any) -> Options:
     """Remove the options of `about_data` from a command's arguments and return them as `Options`."""
-    names = ("format", "label", "header", "ignore", "text", "categorical", "missing", "decimal", "thousands", "sep",
-             "encoding", "dates", "zero_based", "max_memory")  # fmt: skip
+    names = (
+        "format", "label", "header", "ignore", "text", "categorical", "missing", "decimal", "thousands", "sep", "encoding",
+        "dates", "zero_based", "sheet", "max_memory",
+    )  # fmt: skip
     return Options(**{name: given.pop(name) for name in names}, **more)
 
 

@@ -48,6 +48,9 @@ class Options:
     )
     zero_based: bool = False  # svmlight: whether columns are counted from 0
     max_memory: int | None = None  # bytes that the rows of a file read whole may take; None: see `limits.py`
+    sheet: str | None = (
+        None  # of a workbook, or file of a zip archive: a name, or a number from 1; None: the first, the only one
+    )
     as_written: bool = False  # tables: whether numbers are read as text, digit by digit as in the file
     columns: int | None = None  # svmlight: the number of columns; None: given by the largest index
     required: tuple[str, ...] | None = None  # the columns of the model
