@@ -26,7 +26,7 @@ from typing import Any, cast
 
 from ..table import Data, DataError, Table
 from . import FORMATS, Options, is_example
-from .foreign import HEAD_BYTES, ZIP_BYTES, check_not_foreign, is_container
+from .foreign import HEAD_BYTES, JSON_ARRAY, ZIP_BYTES, check_not_foreign, is_container
 from .limits import MemoryLimit
 from .sources import COMPRESSED, Source, extension_of
 from .window import WIDE_BOMS
@@ -158,6 +158,8 @@ def format_of(source: Source, options: Options) -> str:
         return options.format
     head = source.peek(SNIFFED_BYTES)
     check_not_foreign(source.name, head)
+    if JSON_ARRAY.match(head):
+        return "jsonl"
     extension = extension_of(source.path)
     if extension in EXTENSIONS:
         return EXTENSIONS[extension]
