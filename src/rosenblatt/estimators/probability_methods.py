@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import update_wrapper
-from types import MethodType
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -16,6 +13,7 @@ from ..array_types import Array, FloatArray, MatrixLike
 from ..probabilities.maps import CALIBRATIONS, Calibration, ProbabilityMap
 from ..validation import check_choice
 from .calibration import cross_fitted_map
+from .conditional_methods import method_if
 from .row_reference import FLOATS
 from .shared_parameters import seed_of
 
@@ -39,19 +37,19 @@ class NoProbabilitiesError(AttributeError):
         )
 
 
-class ProbabilityMethod:
-    """A method that an estimator has if it has probabilities; else reading it raises `NoProbabilitiesError`."""
+def check_probabilities(model: ProbabilityMethods) -> None:
+    """Raise an error unless an estimator, with its parameters, has probabilities."""
+    if model.calibrate is None and model._native_map is None:
+        raise NoProbabilitiesError(type(model).__name__)
 
-    def __init__(self, function: Callable[..., FloatArray]) -> None:
-        self._function = function
-        update_wrapper(cast(Callable[..., FloatArray], self), function)
 
-    def __get__(self, model: Any, owner: type | None = None) -> Any:
-        if model is None:
-            return self._function
-        if model.calibrate is None and model._native_map is None:
-            raise NoProbabilitiesError(type(model).__name__)
-        return MethodType(self._function, model)
+def check_uncalibrated(model: ProbabilityMethods) -> None:
+    """Raise an error if an estimator is calibrated, which chunks of a stream cannot be."""
+    if model.calibrate is not None:
+        raise AttributeError(
+            f"partial_fit has one chunk, but calibrate={model.calibrate!r} needs all rows for its folds: "
+            "use fit, or calibrate=None"
+        )
 
 
 class ProbabilityMethods:
@@ -78,7 +76,7 @@ class ProbabilityMethods:
         """The map of the fitted estimator; None if it has none."""
         return self._native_map if self.calibrate is None else self.__dict__.get("calibration_")
 
-    @ProbabilityMethod
+    @method_if(check_probabilities)
     def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return the probability of each class. Needs `calibrate`, unless the loss of the estimator is logistic.
 
@@ -96,7 +94,7 @@ class ProbabilityMethods:
         """
         return self._checked_map().probabilities(self._scores_of_heads(X))
 
-    @ProbabilityMethod
+    @method_if(check_probabilities)
     def predict_log_proba(self, X: MatrixLike) -> FloatArray:
         """Return the logarithm of the probability of each class, see `predict_proba`.
 
@@ -132,12 +130,6 @@ class ProbabilityMethods:
         if getattr(self, "warm_start", False) and self._way != "solver":
             raise ValueError(
                 f"calibrate={self.calibrate!r} fits copies from the start, which warm_start=True does not: use one of them"
-            )
-
-    def _refuse_calibration_in_streams(self) -> None:
-        if self.calibrate is not None:
-            raise ValueError(
-                f"calibrate={self.calibrate!r} needs all rows for its folds, but partial_fit has one chunk: use fit"
             )
 
     def _calibrate(self, X: MatrixLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> None:
