@@ -195,7 +195,7 @@ def _build_caches(request: Request, train: Path, test: Path | None, key: str, wa
         assert first is not None
         test_digest = None
         if request.test is not None and testing is not None:
-            options = options_for_recipe(recipe, request.options, first.label_name)
+            options = options_for_recipe(recipe, request.options, first)
             with open_source(request.test) as file:
                 for chunk in chunks(file, options, CHUNK_BYTES):
                     require_labels(chunk)
