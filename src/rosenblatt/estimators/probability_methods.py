@@ -10,7 +10,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted
 
 from ..array_types import Array, FloatArray, MatrixLike
-from ..probabilities.maps import CALIBRATIONS, Calibration, ProbabilityMap
+from ..probabilities.maps import CALIBRATIONS, Calibration, NoProbabilitiesError, ProbabilityMap
 from ..validation import check_choice
 from .calibration import cross_fitted_map
 from .conditional_methods import method_if
@@ -21,20 +21,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from .base import LinearClassifier, Way
-
-
-class NoProbabilitiesError(AttributeError):
-    """An estimator without `calibrate` and without probabilities of its own."""
-
-    def __init__(self, kind: str) -> None:
-        super().__init__(kind)
-        self.kind = kind
-
-    def __str__(self) -> str:
-        return (
-            f"{self.kind} has scores but no probabilities: fit it with calibrate='sigmoid' "
-            "(on the command line --calibrate sigmoid), which learns them on held-out rows"
-        )
 
 
 def check_probabilities(model: ProbabilityMethods) -> None:
@@ -73,8 +59,11 @@ class ProbabilityMethods:
 
     @property
     def _probability_map(self) -> ProbabilityMap | None:
-        """The map of the fitted estimator; None if it has none."""
-        return self._native_map if self.calibrate is None else self.__dict__.get("calibration_")
+        """The map of the fitted estimator; None if it has none, or one of another kind than the parameter."""
+        if self.calibrate is None:
+            return self._native_map
+        found: ProbabilityMap | None = self.__dict__.get("calibration_")
+        return found if found is not None and found.kind == self.calibrate else None
 
     @method_if(check_probabilities)
     def predict_proba(self, X: MatrixLike) -> FloatArray:
@@ -114,7 +103,7 @@ class ProbabilityMethods:
     def _checked_map(self) -> ProbabilityMap:
         check_is_fitted(self, "classes_")
         found = self._probability_map
-        if found is None or (self.calibrate is not None and found.kind != self.calibrate):
+        if found is None:
             raise NotFittedError(f"calibrate={self.calibrate!r} was set after the fit: fit the {type(self).__name__} again")
         return found
 
