@@ -18,6 +18,7 @@ from ..array_types import Array, FloatArray, IntArray, MatrixLike
 from ..data.csr import CSRMatrix
 from ..data.table import Data, DataError, Table
 from ..online.stopping import Stop
+from ..probabilities.maps import NoProbabilitiesError, ProbabilityMap
 from ..reporting.text import comma_list, plural
 from ..scores import linear_scores, votes_of_pairs, winners
 from .container import Arrays, Meta, Parts, all_finite
@@ -85,6 +86,8 @@ class Model:
         Whether each head separates a pair of classes (one-vs-one); the pairs then vote.
     votes : tuple of StoredVote, default=None
         The hypotheses of a voted perceptron, instead of `coef` and `intercept`.
+    probability_map : ProbabilityMap, default=None
+        Turns scores into probabilities, if the model was calibrated or its loss is logistic.
     names : tuple of str, default=None
         Names of the features, unless the recipe names them.
     recipe : Recipe, default=None
@@ -121,6 +124,7 @@ class Model:
     intercept: FloatArray | None = None
     pairs: bool = False
     votes: tuple[StoredVote, ...] | None = None
+    probability_map: ProbabilityMap | None = None
     names: tuple[str, ...] | None = None
     recipe: RecipeLike | None = None
     stop: Stop | None = None
@@ -186,6 +190,43 @@ class Model:
             The labels.
         """
         return self.labels_of(self.scores(X))
+
+    def predict_proba(self, X: ModelInput) -> FloatArray:
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features), or Data
+            The rows, as for `scores`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            The probabilities, in the order of `classes`; each row sums to 1.
+
+        Raises
+        ------
+        NoProbabilitiesError
+            If the model was trained without them; an `AttributeError`.
+        """
+        return self.probabilities_of(self.scores(X))
+
+    def probabilities_of(self, scores: FloatArray) -> FloatArray:
+        """Return the probabilities that belong to scores.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_rows, 1) or (n_rows, n_classes)
+            What `scores` returned.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            The probabilities.
+        """
+        if self.probability_map is None:
+            raise NoProbabilitiesError(self.kind)
+        return self.probability_map.probabilities(scores)
 
     def labels_of(self, scores: FloatArray) -> Array:
         """Return the labels that belong to scores.
