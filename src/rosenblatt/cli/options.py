@@ -149,7 +149,7 @@ def options_for(model: Model, given: dict[str, Any]) -> Options:
     from ..data.readers.kinds import form_from_json
 
     forms = {name: form_from_json(form) for name, form in stored.get("forms", {}).items()}
-    return options_of(given, required=recipe.required, numeric=recipe.number_names, forms=forms)
+    return options_of(given, required=recipe.required, numeric=recipe.number_names, forms=forms, values=recipe.values)
 
 
 class AlgorithmName(click.Choice[str]):

@@ -155,6 +155,35 @@ def test_a_cell_that_disagrees_is_named(content: bytes, sentence: str, advice: s
     assert outcome_of_chunks("csv", content, kernel, 1000).startswith(f"file, {sentence}")
 
 
+FAMILIES = [
+    ["3,5", "1.200,5", "-4,25", "(7)", "80"],
+    ["$3", "$1,200.5", '"$1,200"', "4.5", "80"],
+    ["45%", "4.5 %", "0%", '" 7% "'],
+    ["1/2/2024", "12/31/2024", '"3/4/2024"', "2024-02-03", "3 Mar 2024"],
+    ["14:05", "2:05 pm", "00:00:30"],
+]
+ODD = ["", "?", "-", ".", "NULL", "x", "nan", "1e400", "3,5", "1.5", "45%", "€3", "31/12/2024", "\xa0", "2024-02-30"]
+
+
+@st.composite
+def formatted_tables(draw: Any) -> bytes:
+    families = draw(st.lists(st.sampled_from(FAMILIES), min_size=1, max_size=3))
+    rows = [[draw(st.sampled_from(cells)) for cells in families] for _ in range(draw(st.integers(1, 10)))]
+    for _ in range(draw(st.integers(0, 2))):
+        row = rows[draw(st.integers(0, len(rows) - 1))]
+        row[draw(st.integers(0, len(row) - 1))] = draw(st.sampled_from(ODD))
+    return "".join("|".join([*row, "ab"[k % 2]]) + "\n" for k, row in enumerate(rows)).encode()
+
+
+@settings(deadline=None, max_examples=examples(300))
+@given(formatted_tables(), st.sampled_from(["refuse", "mean"]), st.integers(1, 60), st.booleans())
+def test_kernel_definition_and_chunks_agree(content: bytes, missing: str, size: int, as_written: bool) -> None:
+    options: dict[str, Any] = {"missing": missing, "label": "-1", "header": False, "as_written": as_written}
+    whole = outcome("csv", content, True, **options)
+    assert outcome("csv", content, False, **options) == whole
+    assert outcome_of_chunks("csv", content, True, size, **options) == whole
+
+
 @both
 def test_a_single_row_reads_as_in_training(kernel: bool) -> None:
     content = b"a;b;c;label\n1,200;45%;3,5;x\n3,400;5%;2,5;y\n"

@@ -29,7 +29,7 @@ EXAMPLE_PREFIX = "example:"
 class Options:
     """How a file is read. Columns are given by name or by position from 0.
 
-    The last four options describe a model for which the file is read; the file then need not have labels.
+    The last five options describe a model for which the file is read; the file then need not have labels.
     """
 
     format: str | None = None  # one of FORMATS; None: by the file's extension or contents
@@ -56,6 +56,7 @@ class Options:
     required: tuple[str, ...] | None = None  # the columns of the model
     numeric: tuple[str, ...] = ()  # those of them that must hold numbers
     forms: Mapping[str, Form] = field(default_factory=dict)  # how the training file wrote dates and formatted numbers
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of its categorical columns; no such cell is missing
     required_width: int | None = None  # the number of columns of a model without names; a table of this width has no labels
 
     def __post_init__(self) -> None:

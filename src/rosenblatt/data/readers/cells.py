@@ -15,7 +15,11 @@ QUOTE, NEWLINE = ord('"'), ord("\n")
 DELIMITERS = (b";", b",", b"\t", b"|", b" ")  # if several fit equally well, the first of them is used
 DEFAULT_DELIMITER = b","
 BLANKS = b" \t\r"
-MISSING = frozenset((b"", b"?", b"NA", b"N/A", b"nan", b"NaN", b"null", b"None"))
+# Cells that are missing: WORDS in all columns, and the others where they are not labels, nor in a column of signs, with a +.
+WORDS = frozenset(
+    (b"", b"?", b"NA", b"N/A", b"n/a", b"#N/A", b"<NA>", b"nan", b"NaN", b"NAN", b"null", b"NULL", b"Null", b"None")
+)
+MISSING = WORDS | {b"-", b"--", b".", "\u2013".encode(), "\u2014".encode()}
 MAX_SNIFFED_RECORDS = 25
 NUMBER_BYTES = b"0123456789+-.eE"  # `float` also accepts nan, inf, 1_000 and digits of other scripts
 SHORT_NUMBER = re.compile(

@@ -233,7 +233,7 @@ class Columns:
         return self._error(c, at, sentence, option, f"use {option} if it is categorical")
 
     def _word(self, cell: bytes, c: int, at: int) -> str | None:
-        if cell in MISSING and self.layout.kinds[c] != Kind.FREE_TEXT:
+        if cell in MISSING and self.layout.kinds[c] != Kind.FREE_TEXT and cell in self.layout.missing.get(c, MISSING):
             self._missing(c, at)
             return None
         if self.layout.kinds[c] == Kind.NUMBER and not SHORT_NUMBER.fullmatch(cell):

@@ -28,7 +28,7 @@ from ...array_types import Array
 from ...reporting.text import comma_list, count, plural, quoted_list
 from ..table import Data, DataError, Table
 from . import Options
-from .cells import DEFAULT_DELIMITER, ENCODING_ADVICE, ENCODING_OPTION, MISSING
+from .cells import DEFAULT_DELIMITER, ENCODING_ADVICE, ENCODING_OPTION, MISSING, WORDS
 from .kinds import Form, Kind, Survey, choose_forms, describe_forms, is_number, is_value, stored_form, survey
 
 LABEL_NAMES = ("label", "target", "class", "y", "category", "outcome")
@@ -119,7 +119,7 @@ def looks_like_labels(cells: Array) -> bool:
 
 def _cells_look_like_labels(cells: Sequence[bytes]) -> bool:
     distinct = set(cells)
-    if any(cell in MISSING for cell in distinct):
+    if not WORDS.isdisjoint(distinct):
         return False
     numbers = all(map(is_number, distinct))
     if numbers and not all(float(cell).is_integer() for cell in distinct):
@@ -174,6 +174,7 @@ class Layout:
     text: tuple[str, ...] = ()  # names of the columns declared as text
     categorical: tuple[str, ...] = ()  # names of the columns declared as categorical
     forms: Mapping[int, Form] = field(default_factory=dict)  # of the columns of dates and of formatted numbers
+    missing: Mapping[int, frozenset[bytes]] = field(default_factory=dict)  # the cells that are missing in columns of text
 
     def place(self, column: int) -> str:
         """The name of a column for messages, which put the word "column" before it."""
@@ -227,7 +228,10 @@ def lay_out(source: str, rows: Cells, options: Options, delimiter: bytes = DEFAU
     if not features and options.required is None:
         raise DataError(source, "there is no column besides the label")
     text, categories = (tuple(names[c] for c in sorted(columns)) for columns in (free, categorical))
-    return Layout(header, names, tuple(kinds), tuple(features), label, "; ".join(notes) or None, text, categories, forms)
+    missing = {c: _missing_cells(names[c], [row[c] for row in body], options) for c in features if kinds[c] == Kind.TEXT}
+    missing |= {} if label is None else {label: WORDS}
+    note = "; ".join(notes) or None
+    return Layout(header, names, tuple(kinds), tuple(features), label, note, text, categories, forms, missing)
 
 
 def _find_kinds(
@@ -250,6 +254,13 @@ def _find_kinds(
         kinds[c] = kind
         forms |= {} if form is None else {c: form}
     return [kinds[c] for c in range(len(names))], forms
+
+
+def _missing_cells(name: str, cells: Sequence[bytes], options: Options) -> frozenset[bytes]:
+    """The cells that are missing in a categorical column."""
+    if options.required is not None:
+        return MISSING - {value.encode() for value in options.values.get(name, ())}
+    return WORDS if b"+" in cells else MISSING
 
 
 def _has_header(rows: Cells, below: Sequence[Survey], options: Options) -> bool:
