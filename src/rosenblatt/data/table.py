@@ -191,6 +191,7 @@ class Data:
     positions: IntArray | None = None  # of these rows in the file, from 0; None: consecutive from `first_row`
     numerals: tuple[str, ...] = ()  # names of the columns of numbers that were read as text, as written
     losses: dict[str, str] = field(default_factory=dict)  # columns with numbers that lose something (see `loss_of`): the first
+    dates: dict[str, str] = field(default_factory=dict)  # columns of dates: "date" or "datetime" (days since 1970), or "time"
 
     @property
     def n_rows(self) -> int:

@@ -339,5 +339,6 @@ def _provenance(meta: Any) -> dict[str, Any]:
     reading = meta.get("reading", {})
     valid = isinstance(reading, dict) and isinstance(reading.get("label", ""), str)
     valid = valid and isinstance(reading.get("zero_based", False), bool)
-    require(valid and reading.get("missing", "mean") in ("mean", "refuse"), "the options for reading files are invalid")
+    valid = valid and reading.get("missing", "mean") in ("refuse", "auto", "mean", "median")
+    require(valid, "the options for reading files are invalid")
     return dict(meta)

@@ -33,7 +33,8 @@ class Options:
     ignore: tuple[str, ...] = ()  # columns to leave out
     text: tuple[str, ...] = ()  # columns of text, which become bags of words
     categorical: tuple[str, ...] = ()  # categorical columns, even if their cells look like numbers
-    missing: Literal["refuse", "mean"] = "refuse"  # missing cells are an error or replaced by the mean
+    missing: Literal["refuse", "auto", "mean", "median"] = "refuse"  # missing cells are an error, or filled; auto: the median
+    missing_indicator: bool = False  # whether numeric columns with missing cells get a feature that marks them
     zero_based: bool = False  # svmlight: whether columns are counted from 0
     max_memory: int | None = None  # bytes that the rows of a file read whole may take; None: see `limits.py`
     as_written: bool = False  # tables: whether numbers are read as text, digit by digit as in the file
