@@ -1,8 +1,9 @@
 """How features are scaled: the choice of `scale="auto"`, and the shift and divisor of each feature.
 
 Features are brought to mean 0 and standard deviation 1. A column of salaries then weighs no more than a one-hot column or the
-intercept, and a column of times, which vary little around a large mean, is not the same number in every row. Columns with few
-nonzero cells are not shifted, so that zeros stay zeros. docs/defaults.md has the measurements.
+intercept, and a column of times, which vary little around a large mean, is not the same number in every row. Sparse features
+keep their zeros, and their other cells get the root mean square 1: indicators stay what they are. docs/defaults.md has the
+measurements.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ from ..array_types import BoolArray, FloatArray
 
 Scale = Literal["auto", "none", "max", "standard"]
 SCALES: tuple[Scale, ...] = ("auto", "none", "max", "standard")
-Kind = Literal["none", "max", "standard", "deviation"]
-KINDS: tuple[Kind, ...] = ("none", "max", "standard", "deviation")
+Kind = Literal["none", "max", "standard", "rms"]
+KINDS: tuple[Kind, ...] = ("none", "max", "standard", "rms")
 DESCRIPTIONS = {
     "max": "by their largest absolute values",
     "standard": "to mean 0 and standard deviation 1",
-    "deviation": "to standard deviation 1 (zeros stay zeros)",
+    "rms": "to root mean square 1 of the nonzero cells",
 }
 # Sparse rows of which at least this share of the cells is stored are shifted, too, and become dense.
 DENSE_DENSITY = 0.5
-# A feature of which less than this share of the cells is not zero is divided, but not shifted.
+# A feature of which a smaller share of the cells is not zero is sparse.
 SHIFT_DENSITY = 0.1
 
 
@@ -82,20 +83,21 @@ def largest_divisors(largest: FloatArray) -> FloatArray:
 
 
 def standard_scaling(statistics: Statistics, *, shifts: bool = True) -> Scaling:
-    """Mean 0 and deviation 1; features with few nonzero cells, or all if `shifts` is false, are only divided.
+    """Mean 0 and deviation 1; features with few nonzero cells, or all if `shifts` is false, keep their zeros.
 
-    Squares of deviations below 1e-154 or above 1e154 are no floats. Such a feature is brought to [-1, 1].
+    Squares below 1e-308 or above 1e308 are no floats. A feature that has them is brought to [-1, 1].
     """
-    minimum, maximum, deviations = statistics.minimum, statistics.maximum, statistics.deviations
-    varies = minimum < maximum
-    regular = np.isfinite(deviations) & (deviations > 0)
-    with np.errstate(invalid="ignore", over="ignore"):
-        middle = np.where(varies, maximum / 2 + minimum / 2, minimum)
-        half = np.where(varies, maximum / 2 - minimum / 2, 1.0)
-    shift = np.where(regular, statistics.means, np.where(np.isfinite(middle), middle, 0.0))
+    minimum, maximum, deviations, share = (
+        statistics.minimum, statistics.maximum, statistics.deviations, statistics.nonzero_share,
+    )  # fmt: skip
+    sparse: BoolArray = share < SHIFT_DENSITY if shifts else np.ones(len(share), bool)
+    with np.errstate(all="ignore"):
+        sizes = np.sqrt((np.square(deviations) + np.square(statistics.means)) / share)
+        kept = np.where(np.isfinite(sizes) & (sizes > 0), sizes, largest_divisors(statistics.largest))
+        if not shifts:
+            return Scaling("rms", None, kept)
+        regular = np.isfinite(deviations) & (deviations > 0)
+        middle, half = (np.where(np.isfinite(minimum), maximum / 2 + sign * (minimum / 2), 0.0) for sign in (1, -1))
+    shift = np.where(regular, statistics.means, middle)
     divide = np.where(regular, deviations, np.where(half > 0, half, 1.0))
-    if not shifts:
-        return Scaling("deviation", None, np.where(regular, divide, largest_divisors(statistics.largest)))
-    sparse: BoolArray = statistics.nonzero_share < SHIFT_DENSITY
-    divide = np.where(sparse & ~regular, largest_divisors(statistics.largest), divide)
-    return Scaling("standard", np.where(sparse, 0.0, shift), divide)
+    return Scaling("standard", np.where(sparse, 0.0, shift), np.where(sparse, kept, divide))
