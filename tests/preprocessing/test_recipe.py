@@ -30,87 +30,6 @@ def test_numbers_are_themselves():
     assert (list(recipe.feature_names), recipe.required, recipe.width, recipe.notes) == (["a", "b"], ("a", "b"), 2, ())
 
 
-@pytest.mark.parametrize(("missing", "value"), [("auto", 2), ("median", 2), ("mean", 3)])
-def test_missing_numbers_get_the_median_or_the_mean(missing, value):
-    data = table(a=numbers(1, np.nan, 6, 2), b=numbers(1, 2, 3, 4))
-    recipe = Recipe.learn([data], scale="none", missing=missing)
-    np.testing.assert_array_equal(recipe.rows(data)[:, 0], [1, value, 6, 2])
-    assert np.isnan(data.features.columns[0][1]), "the reader's columns are left alone"
-    kind = "mean" if missing == "mean" else "median"
-    assert recipe.notes == (f"Missing cells: 'a' 1 (filled with the column {kind}).",)
-    # A column that had no missing cells in training is filled, too.
-    np.testing.assert_array_equal(recipe.rows(table(a=numbers(5), b=numbers(np.nan))), [[5, 2.5]])
-    holed = np.array([[1.0, np.nan], [3.0, 4.0]])
-    np.testing.assert_array_equal(Recipe.learn([holed], scale="none").rows(holed), [[1, 4], [3, 4]])
-    assert np.isnan(holed[0, 1])
-
-
-def test_missing_cells_of_all_kinds_are_reported_in_one_line():
-    data = table(
-        a=numbers(1, np.nan, 6), c=strings("x", None, "y"), t=strings("the cat", None, "the cat"), d=strings("u", "v", "u"),
-    )  # fmt: skip
-    recipe = Recipe.learn([data], scale="none", text=("t",), missing_indicator=True)
-    assert recipe.notes[-1] == (
-        "Missing cells: 'a' 1 (filled with the column median and marked by a feature); 'c' 1 (category 'missing'); "
-        "'t' 1 (text without words)."
-    )
-    names = ["a", "a=missing", "c=x", "c=y", "c=missing", "t:cat", "t:the", "d=u", "d=v"]
-    assert list(recipe.feature_names) == names
-    half = 0.5**0.5
-    expected = [[1, 0, 1, 0, 0, half, half, 1, 0], [3.5, 1, 0, 0, 1, 0, 0, 0, 1], [6, 0, 0, 1, 0, half, half, 1, 0]]
-    np.testing.assert_allclose(dense(recipe.rows(data)), expected, rtol=1e-15)
-    later = table(a=numbers(np.nan), c=strings(None), t=strings(None), d=strings(None))
-    np.testing.assert_array_equal(dense(recipe.rows(later)), [[3.5, 1, 0, 0, 1, 0, 0, 0, 0]])
-    assert recipe.missing_cells(later) == {"a": 1, "c": 1, "t": 1, "d": 1}
-    assert recipe.missing_cells(table(a=numbers(1), c=strings("x"), t=strings("x"), d=strings("u"))) == {}
-
-
-def test_constant_columns_are_dropped():
-    data = table(
-        a=numbers(1, 2, 3), k=numbers(7, 7, 7), e=numbers(np.nan, np.nan, np.nan), h=numbers(4, np.nan, 4),
-        one=strings("x", "x", "x"), some=strings("x", None, "x"),
-    )  # fmt: skip
-    recipe = Recipe.learn([data], scale="none", drop_constant=True)
-    assert recipe.notes[1:3] == (
-        "Constant columns dropped: 'k', 'e', 'h', 'one'.",
-        "Missing cells: 'some' 1 (category 'missing').",
-    )
-    assert (list(recipe.feature_names), recipe.required) == (["a", "some=x", "some=missing"], ("a", "some"))
-    np.testing.assert_array_equal(dense(recipe.rows(data)), [[1, 1, 0], [2, 0, 1], [3, 1, 0]])
-    assert recipe.count_unknown_columns(data) == 0, "dropped columns are not new to the model"
-    again = Recipe.from_parts(*recipe.to_parts())
-    assert again == recipe
-    assert again.constant == recipe.constant
-    marked = Recipe.learn([data], scale="none", drop_constant=True, missing_indicator=True)
-    assert list(marked.feature_names) == ["a", "h=missing", "some=x", "some=missing"]
-    np.testing.assert_array_equal(dense(marked.rows(data))[:, 1], [0, 1, 0])
-    kept = Recipe.learn([data.features], scale="none")
-    assert list(kept.feature_names) == ["a", "k", "e", "h", "one=x", "some=x", "some=missing"]
-    nothing = Recipe.learn([table(k=numbers(7, 7))], drop_constant=True)
-    assert list(nothing.feature_names) == ["k"], "a model needs a column"
-
-
-@pytest.mark.parametrize("degree", [1, 2, 3])
-def test_constant_columns_of_arrays_are_dropped(degree):
-    X = RNG.normal(size=(20, 5))
-    X[:, [0, 3]] = 0.1
-    recipe = Recipe.learn([X], drop_constant=True, degree=degree)
-    assert recipe.notes[0] == "Constant columns dropped: '0', '3'."
-    without = Recipe.learn([X[:, [1, 2, 4]]], degree=degree)
-    np.testing.assert_array_equal(recipe.rows(X), without.rows(X[:, [1, 2, 4]]))
-    assert len(recipe.feature_names) == recipe.width == without.width
-    assert recipe.feature_names[:3] == ["1", "2", "4"]
-    assert Recipe.from_parts(*recipe.to_parts()) == recipe
-
-
-def naive_one_hot(cells, training):
-    values = [*sorted({cell for cell in training if cell is not None}), *([None] if None in training else [])]
-    return np.array([[float(cell == value) for value in values] for cell in cells]).reshape(len(cells), len(values)), values
-
-
-CELLS = st.lists(st.sampled_from(["a", "b", "b c", "", "é", "A", None]), min_size=1, max_size=12)
-
-
 @settings(deadline=None)
 @given(CELLS, CELLS)
 def test_names_are_one_hot(training, cells):
@@ -236,56 +155,6 @@ def test_too_many_products():
         Recipe.learn([np.zeros((1, 2))], degree=0)
 
 
-def test_columns_are_divided_by_their_largest_on_request():
-    X = np.array([[1.0, 1000.0, 0.0], [-2.0, 10.0, 0.0]])
-    for rows in (X, sparse(X)):
-        recipe = Recipe.learn([rows], scale="max")
-        np.testing.assert_array_equal(dense(recipe.rows(rows)), X / [2, 1000, 1])
-        assert recipe.notes == ("Numeric columns were scaled by their largest absolute values, as requested.",)
-    assert Recipe.learn([X], scale="none").rows(X) is X
-
-
-def test_small_variations_around_a_large_mean_are_standardized_accurately():
-    """Times of the 2020s in seconds, one per second; sums of squares would lose all digits."""
-    exact = np.arange(10_000.0)
-    expected = (exact - exact.mean()) / exact.std()
-    X = (1.7e9 + exact)[:, None]
-    for rows in (X, sparse(X)):
-        pieces = cut(rows, [1, 17, 5_000])
-        recipe = Recipe.learn(pieces)
-        np.testing.assert_allclose(dense(recipe.rows(rows))[:, 0], expected, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(Recipe.learn([X / 1e9 + 1e3]).numbers.divide, exact.std() / 1e9, rtol=1e-5)
-
-
-def test_columns_with_few_nonzero_cells_keep_their_zeros():
-    X = np.zeros((100, 2))
-    X[:5, 0], X[:, 1] = [1e6, 2e6, 3e6, 4e6, 5e6], np.arange(100.0)
-    rows = Recipe.learn([X]).rows(X)
-    assert (rows[5:, 0] == 0).all()
-    np.testing.assert_allclose((rows[:5, 0] ** 2).mean(), 1)
-    np.testing.assert_allclose([rows[:, 1].mean(), rows[:, 1].std()], [0, 1], atol=1e-12)
-    thin = np.where(RNG.random((200, 6)) < 0.2, RNG.exponential(size=(200, 6)) * 1000, 0)
-    recipe = Recipe.learn([sparse(thin)])
-    assert recipe.scale == "rms"
-    assert isinstance(recipe.rows(sparse(thin)), CSRMatrix)
-    np.testing.assert_allclose(
-        dense(recipe.rows(sparse(thin))), thin / np.sqrt((thin**2).sum(axis=0) / (thin != 0).sum(axis=0)), rtol=1e-12
-    )
-    indicators = sparse(thin > 0)
-    np.testing.assert_allclose(recipe.learn([indicators]).rows(indicators).values, 1, rtol=1e-12)
-
-
-def test_standard_scaling():
-    X = RNG.normal(3, [1, 100, 1e-6], (50, 3))
-    recipe = Recipe.learn([X], scale="standard")
-    np.testing.assert_allclose(recipe.rows(X), StandardScaler().fit_transform(X), atol=1e-8)
-    constant = np.full((4, 1), 0.1)
-    np.testing.assert_allclose(Recipe.learn([constant], scale="standard").rows(constant), np.zeros((4, 1)), atol=1e-16)
-    np.testing.assert_allclose(dense(Recipe.learn([sparse(X)], scale="standard").rows(X)), recipe.rows(X), atol=1e-8)
-    with pytest.raises(ValueError, match="scale must be one of 'auto', 'none', 'max', 'standard', got 'x'"):
-        Recipe.learn([X], scale="x")
-
-
 @pytest.mark.parametrize("scale", ["max", "standard"])
 @pytest.mark.parametrize("degree", [1, 2])
 @settings(deadline=None)
@@ -306,16 +175,6 @@ def test_the_cut_does_not_matter(scale, degree, places):
         thin = sparse(np.where(abs(dense_rows) > 0.5, dense_rows, 0) * [1, 0, 1, 1])
         thin = CSRMatrix(thin.values, thin.indices, thin.indptr, 4)
         assert Recipe.learn(cut(thin, places), degree=degree, scale="max") == Recipe.learn([thin], degree=degree, scale="max")
-
-
-def test_means_do_not_depend_on_the_cut_beyond_a_block():
-    """More rows than a block, with values that no order of addition sums alike."""
-    X = np.random.default_rng(2).normal(size=(10_000, 2)) * [1e10, 1]
-    whole = Recipe.learn([X], scale="standard")
-    for step in (999, 4096, 5000):
-        assert Recipe.learn([X[start : start + step] for start in range(0, len(X), step)], scale="standard") == whole
-    assert Recipe.learn([X[:1], X[1:4097], X[4097:]], scale="standard") == whole
-    np.testing.assert_allclose(whole.numbers.shift, X.mean(axis=0), rtol=1e-9, atol=1e-9)
 
 
 def test_strange_columns():

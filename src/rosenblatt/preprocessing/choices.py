@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ..data.readers import MISSING_CHOICES, Missing
 from ..validation import check_choice
 from .scaling import SCALES, Scale
-
-Missing = Literal["refuse", "auto", "mean", "median"]
-MISSING_CHOICES: tuple[Missing, ...] = ("refuse", "auto", "mean", "median")
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,11 @@ import numpy as np
 
 from ..array_types import FloatArray, MatrixLike
 from ..data.csr import CSRMatrix, hstack
+from ..data.readers import Missing
 from ..data.table import Data, DataError, Table, as_data
 from ..reporting.text import count, plural, quoted_list
 from .categorical import Categories, FeatureNames, NumberedColumns, Words, as_matrix, as_strings
-from .choices import Choices, Missing
+from .choices import Choices
 from .column_facts import ColumnFacts
 from .numeric import Numbers
 from .scaling import Kind, Scale
