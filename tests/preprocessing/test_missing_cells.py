@@ -86,14 +86,6 @@ def test_constant_columns_of_arrays_are_dropped(degree):
     assert Recipe.from_parts(*recipe.to_parts()) == recipe
 
 
-def naive_one_hot(cells, training):
-    values = [*sorted({cell for cell in training if cell is not None}), *([None] if None in training else [])]
-    return np.array([[float(cell == value) for value in values] for cell in cells]).reshape(len(cells), len(values)), values
-
-
-CELLS = st.lists(st.sampled_from(["a", "b", "b c", "", "é", "A", None]), min_size=1, max_size=12)
-
-
 @pytest.mark.parametrize("in_memory", [True, False])
 @pytest.mark.parametrize("places", [[], [10, 11, 30], [1, 2, 3, 40, 70]])
 def test_medians_do_not_depend_on_the_cut(monkeypatch, in_memory, places):

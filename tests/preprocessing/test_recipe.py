@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.preprocessing import PolynomialFeatures, StandardScaler, normalize
+from sklearn.preprocessing import PolynomialFeatures, normalize
 from tables import cut, dense, numbers, sparse, strings, table
 
 from rosenblatt.data.csr import CSRMatrix
@@ -28,6 +28,14 @@ def test_numbers_are_themselves():
     recipe = Recipe.learn([data], scale="none")
     np.testing.assert_array_equal(recipe.rows(data), [[1, 3], [2, -4]])
     assert (list(recipe.feature_names), recipe.required, recipe.width, recipe.notes) == (["a", "b"], ("a", "b"), 2, ())
+
+
+def naive_one_hot(cells, training):
+    values = [*sorted({cell for cell in training if cell is not None}), *([None] if None in training else [])]
+    return np.array([[float(cell == value) for value in values] for cell in cells]).reshape(len(cells), len(values)), values
+
+
+CELLS = st.lists(st.sampled_from(["a", "b", "b c", "", "é", "A", None]), min_size=1, max_size=12)
 
 
 @settings(deadline=None)
