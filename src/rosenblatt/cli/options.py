@@ -68,7 +68,15 @@ _ABOUT_DATA = (
         "--missing", type=click.Choice(["refuse", "mean"]), default="refuse", show_default=True,
         help="Missing cells: refuse the file, or use the column mean (categorical columns: no value).",
     ),
+    click.option(
+        "--dates", type=click.Choice(["auto", "ignore", "dmy", "mdy"]), default="auto", show_default=True,
+        help="Columns of dates: read as numbers, or left out; dmy, mdy: with the day or the month first.",
+    ),
     click.option("--zero-based", is_flag=True, help="svmlight: column numbers start at 0."),
+    click.option(
+        "--sheet", metavar="SHEET",
+        help="Sheet of a workbook, or file in a zip archive: a name, or a number from 1.  [default: the first, the only one]",
+    ),
     click.option(
         "--max-memory", type=Size(), metavar="SIZE",
         help="Memory that DATA may take, such as 8G.  [default: 80 % of what is free; 200 times the size of a compressed file]",
@@ -85,7 +93,9 @@ def about_data(command: Command) -> Command:
 
 def options_of(given: dict[str, Any], **more: Any) -> Options:
     """Remove the options of `about_data` from a command's arguments and return them as `Options`."""
-    names = ("format", "label", "header", "ignore", "text", "categorical", "missing", "zero_based", "max_memory")
+    names = (
+        "format", "label", "header", "ignore", "text", "categorical", "missing", "dates", "zero_based", "sheet", "max_memory",
+    )  # fmt: skip
     return Options(**{name: given.pop(name) for name in names}, **more)
 
 
@@ -103,7 +113,10 @@ def options_for(model: Model, given: dict[str, Any]) -> Options:
     if recipe is None:
         return options_of(given, required=model.names) if model.names else options_of(given, required_width=model.n_features)
     given.update(text=recipe.text, categorical=recipe.categorical)
-    return options_of(given, required=recipe.required, numeric=recipe.number_names)
+    from ..data.readers.kinds import form_from_json
+
+    forms = {name: form_from_json(form) for name, form in stored.get("forms", {}).items()}
+    return options_of(given, required=recipe.required, numeric=recipe.number_names, forms=forms)
 
 
 class AlgorithmName(click.Choice[str]):

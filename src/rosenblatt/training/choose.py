@@ -64,7 +64,7 @@ def choose(request: Request, data: Data, watch: ProgressCallback | None = None, 
         if request.tune:
             raise ValueError(f"{data.source}: --tune needs at least two rows of every class, and {alone} has one")
         return Choice(replace(request, algorithm=SEARCHED), notes=(f"{reason[0].upper()}{reason[1:]}.",))
-    folds = _Folds(request, data, assign_folds(codes, min(SEARCH_FOLDS, int(sizes.min())), request.seed))
+    folds = _Folds(request, data, assign_folds(codes, min(SEARCH_FOLDS, int(sizes.min())), request.seed, classes.tolist()))
     work = folds.work
     if request.algorithm == AUTO:
         large = work > MAX_SEARCH_WORK and not request.tune
