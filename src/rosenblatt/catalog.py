@@ -224,14 +224,14 @@ ESTIMATORS = {
         state="solutions",
         margin=1.0,
         options={
-            "loss": Option("choice", "Soft margin: the loss.", ("hinge", "squared_hinge")),
+            "loss": Option("choice", "Soft margin: the loss.", ("hinge", "squared_hinge", "logistic")),
             "penalize_intercept": Option("flag", "Soft margin: count the intercept in |w|, as LIBLINEAR does."),
         },
         knobs={
             "tol": {"high": 0.1, "help": "The accepted gap to the minimum."},
             "loss": {
                 "help": "The cost of a point inside the margin.", "before": "multiclass",
-                "choices": (("hinge", "hinge"), ("squared_hinge", "squared hinge")),
+                "choices": (("hinge", "hinge"), ("squared_hinge", "squared hinge"), ("logistic", "logistic")),
             },
             "penalize_intercept": {"help": "Whether the intercept counts in |w|.", "before": "vote_count"},
             "max_iter": None,  # never reached
@@ -350,6 +350,12 @@ ALGORITHMS = {
         "Soft margin",
         "SoftMargin",
         "A wide margin, with a cost C for every point inside it or on the wrong side.",
+    ),
+    "logistic": Algorithm(
+        "Logistic regression",
+        "SoftMargin",
+        "The line whose scores are the best log odds of the classes, with a cost for long weight vectors.",
+        {"loss": "logistic"},
     ),
     "linear-mse": Algorithm(
         "Linear least squares",
