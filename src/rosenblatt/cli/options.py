@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from ..catalog import ALGORITHMS, Option, command_line_options
-from ..data.readers import FORMATS, Options
+from ..data.readers import FORMATS, MISSING_CHOICES, Options
 from ..reporting.text import short
 
 if TYPE_CHECKING:
@@ -65,10 +65,6 @@ _ABOUT_DATA = (
         help="Categorical columns that look numeric: names, or positions from 0.",
     ),
     click.option(
-        "--missing", type=click.Choice(["refuse", "mean"]), default="refuse", show_default=True,
-        help="Missing cells: refuse the file, or use the column mean (categorical columns: no value).",
-    ),
-    click.option(
         "--dates", type=click.Choice(["auto", "ignore", "dmy", "mdy"]), default="auto", show_default=True,
         help="Columns of dates: read as numbers, or left out; dmy, mdy: with the day or the month first.",
     ),
@@ -84,9 +80,27 @@ _ABOUT_DATA = (
 )  # fmt: skip
 
 
+def _missing(default: str) -> Callable[[Command], Command]:
+    return click.option(
+        "--missing", type=click.Choice(MISSING_CHOICES), default=default, show_default=True,
+        help="Missing cells: refuse the file, or fill them with the mean or median (auto) of the column. "
+        "Missing categories are a category of their own.",
+    )  # fmt: skip
+
+
 def about_data(command: Command) -> Command:
     """Add the options that describe how a file is read; `options_of` collects them."""
-    for option in reversed(_ABOUT_DATA):
+    for option in (_missing("refuse"), *reversed(_ABOUT_DATA)):
+        command = option(command)
+    return command
+
+
+def about_training_data(command: Command) -> Command:
+    """Add the options that describe how a file is read and its missing cells are filled; `options_of` collects them."""
+    indicator = click.option(
+        "--missing-indicator", is_flag=True, help="Add a feature for each numeric column with missing cells, which marks them."
+    )
+    for option in (indicator, _missing("auto"), *reversed(_ABOUT_DATA)):
         command = option(command)
     return command
 
@@ -96,6 +110,7 @@ def options_of(given: dict[str, Any], **more: Any) -> Options:
     names = (
         "format", "label", "header", "ignore", "text", "categorical", "missing", "dates", "zero_based", "sheet", "max_memory",
     )  # fmt: skip
+    more["missing_indicator"] = given.pop("missing_indicator", False)
     return Options(**{name: given.pop(name) for name in names}, **more)
 
 

@@ -179,13 +179,17 @@ def _is_number(label: str) -> bool:
         return False
 
 
-def learn_recipe(request: Request, chunks: Iterable[Data]) -> Recipe:
-    """Fit the recipe of the request on chunks of the training rows."""
-    remaining = map(_check_width, chunks)
+def learn_recipe(request: Request, chunks: Iterable[Data], *, in_memory: bool = True) -> Recipe:
+    """Fit the recipe of the request on chunks of the training rows; `in_memory`: they fit into memory together.
+
+    Unless the columns are to stay as they are (`scale="none"`), constant ones are dropped.
+    """
+    remaining, options = map(_check_width, chunks), request.options
     head = next(remaining)
     return Recipe.learn(
         itertools.chain([head], remaining), degree=request.degree, scale=request.scale, text=head.text,
-        categorical=head.categorical, first=0 if request.options.zero_based else None,
+        categorical=head.categorical, first=0 if options.zero_based else None, missing=options.missing,
+        missing_indicator=options.missing_indicator, drop_constant=request.scale != "none", in_memory=in_memory,
     )  # fmt: skip
 
 

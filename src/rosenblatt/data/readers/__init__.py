@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 if TYPE_CHECKING:
     from .kinds import Form
@@ -21,6 +21,9 @@ FORMATS = {
     "npz": ("npz",),
     "idx": ("idx",),
 }
+# What becomes of missing cells: they are an error, or filled by the mean or the median; auto is the median.
+Missing = Literal["refuse", "auto", "mean", "median"]
+MISSING_CHOICES: tuple[Missing, ...] = get_args(Missing)
 EXAMPLE_PREFIX = "example:"
 
 
@@ -37,7 +40,8 @@ class Options:
     ignore: tuple[str, ...] = ()  # columns to leave out
     text: tuple[str, ...] = ()  # columns of text, which become bags of words
     categorical: tuple[str, ...] = ()  # categorical columns, even if their cells look like numbers
-    missing: Literal["refuse", "mean"] = "refuse"  # missing cells are an error or replaced by the mean
+    missing: Missing = "refuse"  # missing cells are an error, or filled; auto: the median
+    missing_indicator: bool = False  # whether numeric columns with missing cells get a feature that marks them
     dates: Literal["auto", "ignore", "dmy", "mdy"] = (
         "auto"  # read dates as numbers, or leave them out; or the order of day and month
     )
