@@ -11,11 +11,12 @@ import numpy as np
 
 from ..array_types import IntArray
 from ..data.problem import classes_and_codes
-from ..data.table import Data, typed_labels
+from ..data.table import Data, DataError, typed_labels
 from ..estimators.base import LinearClassifier
 from ..estimators.search import Part, Search, Trial, best, candidates_of, describe
 from ..progress import ProgressCallback, progress_callback
 from ..reporting.text import percent, plural, quoted_list
+from ..svm.not_separable import NotSeparable
 from .preparation import Prepared, Split, check_classes, prepare, require_labels
 from .request import AUTO, SEARCHED, SINGLE_PASS, Request
 from .split import assign_folds
@@ -79,7 +80,11 @@ def choose(request: Request, data: Data, watch: ProgressCallback | None = None, 
     search = Search(folds.estimator, folds, folds.n, n_jobs=-1)
     candidates = candidates_of(grid)
     with contextlib.nullcontext() if watch is None else progress_callback(watch):
-        trials = search.run(candidates, budget, count or None, f"{title}")
+        try:
+            trials = search.run(candidates, budget, count or None, title)
+        except NotSeparable:
+            sentence = "no plane separates the rows of each fold, as the widest margin needs"
+            raise DataError(data.source, sentence, option="--algorithm soft-margin") from None
     return _settle(request, trials, grid, len(candidates), folds.n)
 
 
