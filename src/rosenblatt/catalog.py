@@ -238,6 +238,15 @@ ESTIMATORS = {
         },
         grid={"C": (1e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1e4)},
     ),
+    "SoftMarginCV": EstimatorEntry(
+        "rosenblatt.estimators.soft_margin_cv",
+        "Support vector machines",
+        attributes=(
+            "support_", "multipliers_", "margin_", "gap_", "dual_gap_", "objective_", "solver_", "_scheme", "C_", "Cs_",
+            "scores_",
+        ),
+        margin=1.0,
+    ),
 }  # fmt: skip
 
 # Parameters that several estimators have, as options of the command line.
