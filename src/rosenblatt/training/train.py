@@ -16,7 +16,9 @@ from ..array_types import Array, IntArray, Matrix
 from ..certificates.statements import Inseparable, Separable
 from ..data.problem import classes_and_codes
 from ..data.table import Data, DataError, typed_labels
+from ..estimators.calibration import TooFewRowsError
 from ..preprocessing.recipe import Recipe
+from ..probabilities.measures import ProbabilityTest
 from ..progress import Progress, ProgressCallback, progress_callback
 from ..svm.not_separable import NotSeparable
 from .metrics import Confusion
@@ -70,6 +72,8 @@ class Outcome:
         Errors on the test file or on the rows held out.
     folds : tuple of Confusion
         Errors on each fold of a cross-validation.
+    probabilities : ProbabilityTest or None
+        Quality of the probabilities on the same rows as `test`, or on those of all folds; None without such rows.
     margin : float or None
         Geometric margin of the worst training row, negative if one is misclassified; None for models without one plane
         per class.
@@ -101,6 +105,7 @@ class Outcome:
     train: Confusion
     test: Confusion | None = None
     folds: tuple[Confusion, ...] = ()
+    probabilities: ProbabilityTest | None = None
     margin: float | None = None
     bound: float | None = None
     certificate: Certificate | None = None
@@ -149,7 +154,7 @@ def train(request: Request, watch: ProgressCallback | None = None) -> Outcome:
     with rows_of_file(data.source, prepared.positions):
         fitted = fit(request.make(), prepared, watch)
     estimator = fitted.estimator
-    folds = () if request.cv is None else cross_validate(request, data, watch)
+    folds, of_folds = ((), None) if request.cv is None else cross_validate(request, data, watch)
     certificate, margin = certify_training_rows(request, prepared, data), training_margin(estimator, prepared)
     of_features = certificate
     if prepared.recipe.scales and isinstance(certificate, Separable) and estimator._bounded_run() is not None:
@@ -162,6 +167,7 @@ def train(request: Request, watch: ProgressCallback | None = None) -> Outcome:
         train=Confusion.of(prepared.codes, predict_codes(estimator, prepared.X), len(prepared.classes)),
         test=confusion_on_test(estimator, prepared),
         folds=folds,
+        probabilities=of_folds or test_probabilities([(estimator, prepared)]),
         margin=margin,
         bound=update_bound(estimator, prepared.X, prepared.y, of_features, margin),
         certificate=certificate,
@@ -248,6 +254,8 @@ def rows_of_file(source: str, positions: IntArray | None) -> Iterator[None]:
         rows = proof.rows if positions is None else positions[proof.rows].tolist()
         found = NotSeparable(rows, proof.weights, proof.positive, proof.free, proof.bound_squared, proof.about)
         raise DataError(source, str(found), option="--algorithm soft-margin") from proof
+    except TooFewRowsError as error:
+        raise DataError(source, f"{error.problem} (rows held out for the test not counted); leave out --calibrate") from None
 
 
 # --- Testing
@@ -266,12 +274,26 @@ def confusion_on_test(estimator: LinearClassifier, prepared: Prepared) -> Confus
     return Confusion.of(prepared.codes_test, predict_codes(estimator, prepared.X_test), len(prepared.classes))
 
 
-def cross_validate(request: Request, data: Data, watch: ProgressCallback | None = None) -> tuple[Confusion, ...]:
+def test_probabilities(tested: list[tuple[LinearClassifier, Prepared]]) -> ProbabilityTest | None:
+    """Measure the probabilities of the test rows of one or more models; None without probabilities or test rows."""
+    found = [
+        (estimator.predict_proba(part.X_test), part.codes_test)
+        for estimator, part in tested
+        if estimator._probability_map is not None and part.codes_test is not None and part.X_test is not None
+    ]
+    if not found:
+        return None
+    return ProbabilityTest.of(np.concatenate([p for p, _ in found]), np.concatenate([codes for _, codes in found]))
+
+
+def cross_validate(
+    request: Request, data: Data, watch: ProgressCallback | None = None
+) -> tuple[tuple[Confusion, ...], ProbabilityTest | None]:
     """Predict each fold with a model, preprocessing included, that is trained on the other folds."""
     assert request.cv is not None
     classes, codes = classes_and_codes(typed_labels(require_labels(data)))
     fold = assign_folds(codes, request.cv, request.seed, classes.tolist())
-    found = []
+    found, tested = [], []
     for number in range(request.cv):
         mine = fold == number
         if len(np.unique(codes[~mine])) < len(classes):
@@ -282,7 +304,8 @@ def cross_validate(request: Request, data: Data, watch: ProgressCallback | None 
         result = confusion_on_test(fitted, part)
         assert result is not None
         found.append(result)
-    return tuple(found)
+        tested.append((fitted, part))
+    return tuple(found), test_probabilities(tested)
 
 
 # --- Margin, proof and bound
