@@ -20,7 +20,8 @@ from .judgment import Judgment
 from .metrics import Confusion
 from .preparation import Prepared, hold_out, prepare
 from .request import Request
-from .train import fit, predict_codes, training_margin
+from .train import fit, predict_codes
+from .training_proofs import training_margin
 
 # Work (rows times stored values) up to which algorithms that scan all rows for each update run by default.
 MAX_FULL_SCAN_WORK = 1 << 32
