@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # `X as X` exports a name
     from .proofs.doctor.doctor import doctor as doctor
     from .proofs.doctor.findings import Diagnosis as Diagnosis
     from .proofs.doctor.findings import Finding as Finding
+    from .proofs.likelihood import NoMaximum as NoMaximum
     from .proofs.margins import margin as margin
     from .proofs.margins import mistake_bound as mistake_bound
     from .proofs.margins import radius as radius
@@ -48,6 +49,8 @@ if TYPE_CHECKING:  # `X as X` exports a name
     from .proofs.minimum_errors.minimum_errors import minimum_errors as minimum_errors
     from .studio import studio as studio
     from .svm.not_separable import NotSeparable as NotSeparable
+    from .training.tune import Tuned as Tuned
+    from .training.tune import tune as tune
 
 __version__ = "0.1.0"
 
@@ -63,11 +66,13 @@ _MODULES = {
     "MinimumErrors": "proofs.minimum_errors.minimum_errors",
     "Model": "models.model",
     "ModelError": "models.container",
+    "NoMaximum": "proofs.likelihood",
     "NotSeparable": "svm.not_separable",
     "Progress": "progress",
     "Separable": "certificates.statements",
     "Stop": "online.stopping",
     "TextHasher": "preprocessing.text.hasher",
+    "Tuned": "training.tune",
     "Undecided": "certificates.statements",
     "Update": "online.update_log",
     "UpdateLog": "online.update_log",
@@ -86,6 +91,7 @@ _MODULES = {
     "save": "models.files",
     "save_certificate": "certificates.files",
     "studio": "studio",
+    "tune": "training.tune",
     "verify": "certificates.verify",
 }
 
