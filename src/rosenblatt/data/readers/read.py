@@ -26,7 +26,7 @@ from typing import Any, cast
 from ..table import Data, DataError, Table
 from . import FORMATS, Options, is_example
 from .encoding import WESTERN, detect_encoding, is_utf8
-from .foreign import HEAD_BYTES, ZIP_BYTES, check_not_foreign, is_container
+from .foreign import HEAD_BYTES, JSON_ARRAY, ZIP_BYTES, check_not_foreign, is_container
 from .limits import MemoryLimit
 from .sources import COMPRESSED, Source, extension_of
 
@@ -169,6 +169,8 @@ def format_of(source: Source, options: Options) -> str:
     if kind is None:
         head = source.peek(SNIFFED_BYTES)
         check_not_foreign(source.name, head)
+        if JSON_ARRAY.match(head):
+            return "jsonl"
         binary = "idx" if IDX_NAME.search(_uncompressed_name(source.path)) else None
         binary = binary or next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), None)
         kind = EXTENSIONS.get(extension, binary)
