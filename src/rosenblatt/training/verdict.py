@@ -34,7 +34,7 @@ class Difference(NamedTuple):
 def difference(wrong: BoolArray, other: BoolArray, comparisons: int = 1) -> Difference:
     """Return the difference of two errors on the same rows, with an interval corrected for several comparisons.
 
-    All intervals together hold with 95 % probability (Bonferroni). They count the rows that one of the two alone gets right, see
+    All intervals together hold with 95 % probability (Bonferroni). They count the rows that one of the two alone gets right:
     Agresti and Min, Statistics in Medicine 24 (2005). In a cross-validation, the training rows are taken as given.
 
     >>> wrong = np.arange(100) < 12
