@@ -157,8 +157,18 @@ def _knob_of_algorithm(knob: Knob, algorithm: Algorithm) -> Knob:
         knob = replace(knob, default=value, optional=value is None)
     if knob.kind == "choice" and get_origin(annotation) is Literal:
         titles = dict(knob.choices)
-        knob = replace(knob, choices=tuple((word, titles.get(word, word)) for word in get_args(annotation)))
+        words = [word for word in get_args(annotation) if knob.name != "multiclass" or _accepts(algorithm, word)]
+        knob = replace(knob, choices=tuple((word, titles.get(word, word)) for word in words))
     return knob
+
+
+def _accepts(algorithm: Algorithm, scheme: str) -> bool:
+    """Return whether an algorithm, with its parameters as they are, has a scheme for several classes."""
+    try:
+        algorithm.make(multiclass=scheme)._check_parameters()
+    except ValueError:
+        return False
+    return True
 
 
 def parameter_type(estimator: type, name: str) -> Any:
