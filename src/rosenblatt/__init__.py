@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # `X as X` exports a name
     from .estimators.perceptron import Perceptron as Perceptron
     from .estimators.soft_margin import SoftMargin as SoftMargin
     from .models.container import ModelError as ModelError
+    from .models.explanations.explanation import Explanation as Explanation
     from .models.files import load as load
     from .models.files import save as save
     from .models.model import Model as Model
@@ -41,6 +42,7 @@ if TYPE_CHECKING:  # `X as X` exports a name
     from .proofs.doctor.doctor import doctor as doctor
     from .proofs.doctor.findings import Diagnosis as Diagnosis
     from .proofs.doctor.findings import Finding as Finding
+    from .proofs.likelihood import NoMaximum as NoMaximum
     from .proofs.margins import margin as margin
     from .proofs.margins import mistake_bound as mistake_bound
     from .proofs.margins import radius as radius
@@ -48,6 +50,8 @@ if TYPE_CHECKING:  # `X as X` exports a name
     from .proofs.minimum_errors.minimum_errors import minimum_errors as minimum_errors
     from .studio import studio as studio
     from .svm.not_separable import NotSeparable as NotSeparable
+    from .training.tune import Tuned as Tuned
+    from .training.tune import tune as tune
 
 __version__ = "0.1.0"
 
@@ -57,17 +61,20 @@ _MODULES = {
     "Check": "certificates.verify",
     "Convergence": "proofs.convergence",
     "Diagnosis": "proofs.doctor.findings",
+    "Explanation": "models.explanations.explanation",
     "Finding": "proofs.doctor.findings",
     "Inseparable": "certificates.statements",
     "Interval": "certificates.exact_numbers",
     "MinimumErrors": "proofs.minimum_errors.minimum_errors",
     "Model": "models.model",
     "ModelError": "models.container",
+    "NoMaximum": "proofs.likelihood",
     "NotSeparable": "svm.not_separable",
     "Progress": "progress",
     "Separable": "certificates.statements",
     "Stop": "online.stopping",
     "TextHasher": "preprocessing.text.hasher",
+    "Tuned": "training.tune",
     "Undecided": "certificates.statements",
     "Update": "online.update_log",
     "UpdateLog": "online.update_log",
@@ -86,6 +93,7 @@ _MODULES = {
     "save": "models.files",
     "save_certificate": "certificates.files",
     "studio": "studio",
+    "tune": "training.tune",
     "verify": "certificates.verify",
 }
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Literal, NamedTuple
 
 from .exact_numbers import Interval, as_float, count_text, decimal_text, quotient_as_float, root_above, root_below
-from .sentences import ClashShape, describe_ceilings, describe_clash, describe_margins, describe_separation
+from .likelihood import Likelihood, SeparationKind
+from .sentences import ClashShape, describe_ceilings, describe_clash, describe_likelihood, describe_margins, describe_separation
 
 # The name of a margin is padded to this number of characters, so that two margins are aligned.
 MARGIN_NAME_CHARS = 47
@@ -106,12 +108,35 @@ class Margin(Ceiling):
 class _Sentences(ABC):
     """`str` and `repr` show sentences, not pages of digits."""
 
+    about: About
+    likelihood: Likelihood | None
+    verdict: ClassVar[str]
+
     @property
     @abstractmethod
     def headline(self) -> str: ...
 
+    @property
+    def separation(self) -> SeparationKind | None:
+        """The kind of separation in the sense of Albert and Anderson, if it was computed and proved."""
+        if self.likelihood is None:
+            return "complete" if self.verdict == "separable" else None
+        return self.likelihood.kind
+
+    def text(self, names: Sequence[str] = ()) -> str:
+        """The printed certificate, in which columns have their `names`."""
+        lines = [self.headline, *self._details()]
+        if self.likelihood is not None:
+            outcome = "an optimum" if self.likelihood.kind == "overlap" else "no optimum"
+            sentence = describe_likelihood(self.likelihood, self.about, names)
+            lines.append(f"{sentence}; logistic regression without a penalty has {outcome}.")
+        return "\n  ".join(lines)
+
+    def _details(self) -> list[str]:
+        return []
+
     def __str__(self) -> str:
-        return self.headline
+        return self.text()
 
     def __repr__(self) -> str:
         return f"<{self}>"
@@ -134,11 +159,15 @@ class Separable(_Sentences):
         vector machines. Without an intercept both spaces are the same.
     radius_squared : fractions.Fraction
         The squared length of the longest augmented row.
+    likelihood : Likelihood or None, default=None
+        Planes with weights in few columns that separate all rows, if `certify(..., likelihood=True)` found them.
 
     Attributes
     ----------
     verdict : str
         "separable".
+    separation : str
+        "complete".
     headline : str
         The verdict as a sentence, which is the first line of the printed certificate.
     radius : float
@@ -168,6 +197,7 @@ class Separable(_Sentences):
     augmented: Margin
     geometric: Margin
     radius_squared: Fraction
+    likelihood: Likelihood | None = None
     verdict: ClassVar[Literal["separable"]] = "separable"
 
     @property
@@ -203,9 +233,8 @@ class Separable(_Sentences):
         """The verdict as a sentence."""
         return describe_separation(self)
 
-    def __str__(self) -> str:
-        details = describe_margins(self, name_chars=MARGIN_NAME_CHARS if self.about.intercept else 0)
-        return "\n  ".join([self.headline, *details])
+    def _details(self) -> list[str]:
+        return describe_margins(self, name_chars=MARGIN_NAME_CHARS if self.about.intercept else 0)
 
 
 @dataclass(frozen=True, repr=False)
@@ -223,11 +252,15 @@ class Inseparable(_Sentences):
         Pairs `(row, rival, weight)`: the position of a row from 0, the position in `about.classes` of a class that the row
         cannot be separated from, and a weight as a fraction. That of `certify` is minimal: no pair can be left out. `verify`
         does not check that.
+    likelihood : Likelihood or None, default=None
+        The proof of quasi-complete separation or of overlap, if `certify(..., likelihood=True)` found it.
 
     Attributes
     ----------
     verdict : str
         "inseparable".
+    separation : str or None
+        "quasi-complete", "overlap", or None without `likelihood`.
     headline : str
         The verdict and the clash as a sentence.
     rows : list of int
@@ -258,6 +291,7 @@ class Inseparable(_Sentences):
 
     about: About
     clash: tuple[Pair, ...]
+    likelihood: Likelihood | None = None
     verdict: ClassVar[Literal["inseparable"]] = "inseparable"
 
     @property
@@ -350,6 +384,7 @@ class Undecided(_Sentences):
     augmented: Ceiling
     geometric: Ceiling
     verdict: ClassVar[Literal["undecided"]] = "undecided"
+    likelihood: Likelihood | None = field(default=None, init=False)
 
     @property
     def headline(self) -> str:

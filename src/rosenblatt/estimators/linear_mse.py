@@ -17,10 +17,13 @@ from ..least_squares.moments import triangle, triangle_of
 from ..losses import LINEAR_MSE, Objective
 from ..online.stopping import chunk_stop
 from ..parallel import one_blas_thread
+from ..probabilities.maps import Calibration
 from ..progress import current_callback
 from ..reporting.text import byte_size, count, plural
 from ..validation import check_flag, check_integer, check_number
 from .base import KnownClasses, LinearClassifier, SolutionPath, StopWarning, check_n_jobs_and_verbose
+from .conditional_methods import method_if
+from .probability_methods import check_uncalibrated
 from .row_weights import ClassWeight
 
 if TYPE_CHECKING:
@@ -69,6 +72,9 @@ class LinearMSE(LinearClassifier):
         The number of iterations of the iterative solver. If it is reached before `tol`, the fit warns.
     class_weight : dict, "balanced" or None, default=None
         Multiplies `sample_weight`.
+    calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
+        The map from scores to probabilities, which gives `predict_proba`. It is fitted on held-out scores of five folds, each
+        of which takes one more fit. `predict` does not depend on it.
     verbose : int, default=0
         1 writes a line per iteration of the iterative solver to standard error.
 
@@ -91,6 +97,8 @@ class LinearMSE(LinearClassifier):
         How it was solved, see `least_squares/linear.py`.
     n_iter_ : int
         The iterations of "cgls", or the rounds of refinement; 1 for all other solvers.
+    calibration_ : ProbabilityMap
+        With `calibrate`, the map.
     stop_ : Stop
         How well it was solved.
 
@@ -124,6 +132,7 @@ class LinearMSE(LinearClassifier):
         tol: float = 1e-10,
         max_iter: int = 1000,
         class_weight: ClassWeight = None,
+        calibrate: Calibration | None = None,
         verbose: int = 0,
     ) -> None:
         self.alpha = alpha
@@ -132,6 +141,7 @@ class LinearMSE(LinearClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.class_weight = class_weight
+        self.calibrate = calibrate
         self.verbose = verbose
 
     @property
@@ -145,7 +155,7 @@ class LinearMSE(LinearClassifier):
     def _minimized(self) -> Objective:
         return Objective(LINEAR_MSE, penalty=float(self.alpha))
 
-    def _streaming_obstacle(self) -> None:
+    def _own_streaming_obstacle(self) -> None:
         return None
 
     def _check_streaming_shape(self, rows: int, columns: int) -> None:
@@ -170,6 +180,7 @@ class LinearMSE(LinearClassifier):
         self._stream, self._moments = None, (found.total, found.shift, found.R, problem.n_visited)
         return self
 
+    @method_if(check_uncalibrated)
     def partial_fit(
         self,
         X: MatrixLike,

@@ -96,7 +96,7 @@ KNOBS = {
             kind="choice",
             choices=(
                 ("joint", "together"), ("auto", "automatic"), ("ovr", "against the rest"), ("ovo", "in pairs"),
-                ("crammer_singer", "Crammer-Singer"),
+                ("crammer_singer", "Crammer-Singer"), ("multinomial", "multinomial"),
             ),
         ),
         Knob("fit_intercept", "intercept", "If off, the line passes through the origin.", kind="flag"),

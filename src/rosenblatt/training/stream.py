@@ -26,7 +26,7 @@ from ..data.cache_header import OutdatedCacheError
 from ..data.cache_writer import CacheWriter, temporary_caches
 from ..data.csr import CSRMatrix
 from ..data.readers import is_example
-from ..data.readers.read import chunks
+from ..data.readers.read import chunks, open_source
 from ..data.readers.sources import Source
 from ..data.table import Data, as_text, codes_of, typed_labels
 from ..estimators.base import LinearClassifier, StreamingObstacle
@@ -47,7 +47,7 @@ from .preparation import (
 )
 from .request import Request, option_of
 from .split import Holdout
-from .train import Outcome, PassRecord, messages_of, record_fit
+from .train import Outcome, PassRecord, messages_of, record_fit, same_file, timed
 
 # Bytes of the file that are parsed at a time; their rows take a few times as much memory.
 CHUNK_BYTES = 1 << 22
@@ -100,9 +100,8 @@ def train_stream(
     with contextlib.ExitStack() as stack:
         caches = _open_caches(request, cache_path, beside, watch, stack)
         warned = stack.enter_context(record_fit(history, watch))
-        fit_started = time.perf_counter()
-        fit_from_cache(estimator, caches.train)
-        seconds = time.perf_counter() - fit_started
+        with timed() as times:
+            fit_from_cache(estimator, caches.train)
         test = None if caches.test is None else _count_errors(estimator, caches.test)
         sample = sample_rows(caches.train)
         return Outcome(
@@ -113,8 +112,10 @@ def train_stream(
             train=_count_errors(estimator, caches.train),
             test=test,
             history=tuple(history),
-            seconds=seconds,
+            seconds=times.fit,
             total_seconds=time.perf_counter() - started,
+            compile_seconds=times.compile,
+            test_is_training_file=same_file(request, caches.provenance.get("sha256"), caches.provenance.get("test_sha256")),
             notes=(*caches.notes, *([FILE_ORDER_NOTE] if in_file_order else []), *messages_of(warned, estimator.stop_)),
             sample=sample,
             provenance=caches.provenance,
@@ -149,7 +150,7 @@ def _open_caches(
     """Open the caches of a request, or write them if there are none for it."""
     tested = request.test is not None or request.holdout_share is not None
     reading = {**asdict(replace(request.options, max_memory=None)), "test": request.test and cache_key(request.test)}
-    key = cache_key(request.data, reading, request.degree, request.scale, request.holdout_share, request.seed, 1)
+    key = cache_key(request.data, reading, request.degree, request.scale, request.holdout_share, request.seed, 2)
     rebuilt: tuple[str, ...] = ()
     if cache_path is None:
         train, test = stack.enter_context(temporary_caches(beside, 2))
@@ -192,14 +193,17 @@ def _build_caches(request: Request, train: Path, test: Path | None, key: str, wa
                     testing.write(chunk.take(held))
             digest = source.sha256 or ""
         assert first is not None
+        test_digest = None
         if request.test is not None and testing is not None:
-            options = options_for_recipe(recipe, request.options, first.label_name)
-            for chunk in chunks(request.test, options, CHUNK_BYTES):
-                require_labels(chunk)
-                testing.write(chunk)
+            options = options_for_recipe(recipe, request.options, first)
+            with open_source(request.test) as file:
+                for chunk in chunks(file, options, CHUNK_BYTES):
+                    require_labels(chunk)
+                    testing.write(chunk)
+                test_digest = None if is_example(file) else file.sha256
         untested = reason_without_test(request) if testing is not None and not testing.rows else None
         notes = tuple(note for note in (first.note, *recipe.notes, untested) if note)
-        provenance = describe_provenance(request, first, digest, training.rows)
+        provenance = describe_provenance(request, first, digest, training.rows, test_digest)
         meta, arrays = recipe.to_parts()
         plain = {name: (array.dtype.str, array.tolist()) for name, array in arrays.items()}
         stored = {"recipe": meta, "arrays": plain, "provenance": provenance, "notes": list(notes), "tested": untested is None}
@@ -348,11 +352,10 @@ def fit_from_cache(estimator: Estimator, cache: Cache) -> Estimator:
 
 
 def _describe_obstacle(estimator: str, obstacle: StreamingObstacle) -> str:
-    name = obstacle.parameter
-    if name is None:
+    if obstacle.parameter is None:
         return f"{estimator} {obstacle.reason}: use fit"
-    instead = " or ".join(f"{name}={value!r}" for value in obstacle.instead)
-    return f"{name}={obstacle.value!r} {obstacle.reason}: use {instead}, or fit"
+    instead = " or ".join(f"{obstacle.parameter}={value!r}" for value in obstacle.instead)
+    return f"{obstacle.parameter}={obstacle.value!r} {obstacle.reason}: use {instead}, or fit"
 
 
 def _class_weights(learner: LinearClassifier, cache: Cache) -> Array | None:

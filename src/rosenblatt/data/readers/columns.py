@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...array_types import Array, FloatArray, IntArray
-from ..table import DataError, Table, loss_of, vanishes
+from ..table import MIN_LOST_DIGITS, DataError, Table, loss_of, vanishes
 from . import Options
-from .cells import MISSING, NON_FINITE, SHORT_NUMBER, UTF8_ADVICE, parse_number, quote_token
-from .layout import MISSING_ADVICE, MISSING_OPTION, Kind, Layout
+from .cells import ENCODING_ADVICE, ENCODING_OPTION, MISSING, NON_FINITE, SHORT_NUMBER, parse_number, quote_token
+from .kinds import Form, Kind, number_option
+from .layout import MISSING_ADVICE, MISSING_OPTION, Layout
 from .limits import BYTES_PER_TEXT, MemoryLimit
+from .notation import NumberForm
 from .window import Window, expected_growth, grow_array, grown_size
 
 MAX_DEFERRED_CELLS = 1 << 12  # numeric cells per kernel call that are left to Python
@@ -55,10 +57,14 @@ class Columns:
         self.window, self.layout, self.options, self.limit = window, layout, options, limit
         numeric = {c for c, kind in enumerate(layout.kinds) if kind == Kind.NUMBER}
         self.numbers = [] if options.as_written else sorted(numeric)
+        self._forms = layout.forms
+        if options.as_written:  # dates stay text
+            self._forms = {c: form for c, form in layout.forms.items() if isinstance(form, NumberForm)}
+            numeric |= set(self._forms)
         self.numerals = tuple(layout.names[c] for c in sorted(numeric)) if options.as_written else ()
         self._places = {c: place for place, c in enumerate(self.numbers)}
         self._used = [(c, c in self._places) for c, kind in enumerate(layout.kinds) if kind != Kind.UNUSED]
-        self.texts = [c for c, is_number in self._used if not is_number]
+        self.texts = [c for c, is_number in self._used if not is_number]  # located by the kernel, read by Python
         self._recurring = set(self.texts)  # text columns with few distinct cells in each block
         self._rows_taken = 0
         self.losses: dict[str, str] = {}
@@ -74,15 +80,15 @@ class Columns:
         if not rows:
             return
         numbers: list[Any] = []
-        words: dict[int, list[str | None]] = {c: [] for c in self.texts}
+        words: dict[int, list[Any]] = {c: [] for c in self.texts}
         for at, cells in rows:
             for c, is_number in self._used:
                 if is_number:
                     numbers.append(self._number(cells[c], c, at))
                 else:
-                    words[c].append(self._word(cells[c], c, at))
+                    words[c].append(self._content(cells[c], c, at))
         for c in self.texts:
-            self._words[c].append(_objects(words[c]))
+            self._words[c].append(self._array(words[c], c))
         self._add_numbers(np.array(numbers).reshape(len(rows), -1).T, len(rows))
         self.rows += len(rows)
 
@@ -138,15 +144,28 @@ class Columns:
 
     def _decoded(self, c: int, spans: IntArray) -> Any:
         """The cells at the given spans, in ascending order; a negative end marks a cell with doubled quotes."""
-        words: list[str | None] = []
+        words: list[Any] = []
         if len(spans):
             origin = int(spans[0, 0])
             text = bytes(memoryview(self.window.buffer)[origin : int(abs(spans[-1, 1]))])
             for start, stop in zip((spans[:, 0] - origin).tolist(), spans[:, 1].tolist(), strict=True):
                 cell = text[start : stop - origin] if stop >= 0 else text[start : -stop - origin].replace(b'""', b'"')
-                words.append(self._word(cell, c, start + origin))
+                words.append(self._content(cell, c, start + origin))
             self._text_bytes += len(text) // max(1, len(self.layout.kinds)) + BYTES_PER_TEXT * len(words)
-        return _objects(words)
+        return self._array(words, c)
+
+    def _array(self, contents: list[Any], c: int) -> Array:
+        return np.array(contents, np.float64) if c in self._forms and not self.options.as_written else _objects(contents)
+
+    def _content(self, cell: bytes, c: int, at: int) -> float | str | None:
+        """The content of a cell of text, a date or a formatted number."""
+        form = self._forms.get(c)
+        if form is None:
+            return self._word(cell, c, at)
+        value = self._formatted(cell, form, c, at)
+        if not isinstance(form, NumberForm) or not self.options.as_written:
+            return value
+        return None if math.isnan(value) else form.plain(cell.strip().decode("utf-8", "replace"))
 
     def _reserve(self, rows: int) -> None:
         """Allocate arrays for `rows` rows or, if the whole file is read, for the number of rows it is expected to have."""
@@ -166,24 +185,55 @@ class Columns:
         cell = cell.strip()
         value = parse_number(cell)
         if value is not None and math.isfinite(value):
-            name = self.layout.names[c]
-            # Numbers that are 0 as floats are worse than identifiers: one replaces the example of the column.
-            if loss_of(cell) is not None and (name not in self.losses or (value == 0.0 and vanishes(cell))):
-                self.losses[name] = cell.decode()
+            self._note_loss(cell.decode(), c)
             return value
         if cell in MISSING:
             self._missing(c, at)
             return math.nan
+        form = self._forms.get(c)
+        if form is not None and value is None:
+            return self._formatted(cell, form, c, at)
         if value is not None or NON_FINITE.fullmatch(cell):
             raise self._error(c, at, f"{quote_token(cell)} is not finite")
-        sentence = f"{quote_token(cell)} is not a number, but the column is numeric"
+        raise self._misfit(cell, c, at, f"{quote_token(cell)} is not a number, but the column is numeric")
+
+    def _note_loss(self, number: str, c: int) -> None:
+        """Keep the first number of a column that loses something, but rather one that is 0 as a float."""
+        if loss_of(number) is not None:
+            name = self.layout.names[c]
+            if name not in self.losses or vanishes(number):
+                self.losses[name] = number
+
+    def _formatted(self, cell: bytes, form: Form, c: int, at: int) -> float:
+        """The value of a cell in a column of dates or formatted numbers."""
+        value = form.value(cell.strip().decode("utf-8", "replace"))
+        if value is not None and math.isfinite(value):
+            if isinstance(form, NumberForm) and len(cell) >= MIN_LOST_DIGITS:
+                self._note_loss(form.plain(cell.strip().decode("utf-8", "replace")) or "", c)
+            return value
+        if cell.strip() in MISSING:
+            self._missing(c, at)
+            return math.nan
+        if value is not None:
+            raise self._error(c, at, f"{quote_token(cell)} is not finite")
+        if form.kind == "number":
+            sentence = f"{quote_token(cell)} is not a number like the others of the column ({form.describe()})"
+        else:
+            sentence = f"{quote_token(cell)} is not a {form.kind}, but the column holds {form.describe()}"
+        raise self._misfit(cell, c, at, sentence)
+
+    def _misfit(self, cell: bytes, c: int, at: int, sentence: str) -> DataError:
+        """The error for a cell of another kind than its column."""
+        option = number_option(cell.strip().decode("utf-8", "replace"), self._forms.get(c))
+        if option is not None:
+            return self._error(c, at, sentence, option, f"use {option} if it is one")
         if self.options.required is not None:
-            raise self._error(c, at, sentence)
+            return self._error(c, at, sentence)
         option = f"--categorical {self.layout.names[c]!r}"
-        raise self._error(c, at, sentence, option, f"use {option} if it is categorical")
+        return self._error(c, at, sentence, option, f"use {option} if it is categorical")
 
     def _word(self, cell: bytes, c: int, at: int) -> str | None:
-        if cell in MISSING and self.layout.kinds[c] != Kind.FREE_TEXT:
+        if cell in MISSING and self.layout.kinds[c] != Kind.FREE_TEXT and cell in self.layout.missing.get(c, MISSING):
             self._missing(c, at)
             return None
         if self.layout.kinds[c] == Kind.NUMBER and not SHORT_NUMBER.fullmatch(cell):
@@ -191,7 +241,7 @@ class Columns:
         try:
             return cell.decode()
         except UnicodeDecodeError:
-            raise self._error(c, at, "the cell is not UTF-8", advice=UTF8_ADVICE) from None
+            raise self._error(c, at, "the cell is not UTF-8", ENCODING_OPTION, ENCODING_ADVICE) from None
 
     def _missing(self, c: int, at: int) -> None:
         if c == self.layout.label:
@@ -213,7 +263,7 @@ class Columns:
             columns[c] = grow_array(self._values[c], self.rows) if len(self._values[c]) > self.rows else self._values[c]
         for c in self.texts:
             parts = self._words.pop(c)
-            columns[c] = parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, object), *parts])
+            columns[c] = parts[0] if len(parts) == 1 else np.concatenate(parts or [self._array([], c)])
         self._clear()
         layout = self.layout
         table = Table(tuple(layout.names[c] for c in layout.features), tuple(columns[c] for c in layout.features))
