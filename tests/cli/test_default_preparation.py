@@ -6,9 +6,9 @@ import json
 
 import numpy as np
 import pytest
-from commands import rosenblatt
 
 import rosenblatt as rb
+from commands import rosenblatt
 
 
 def write(path, names, columns, labels):
