@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
@@ -168,14 +169,14 @@ def options_for(model: Model, given: dict[str, Any]) -> Options:
 
 
 class AlgorithmName(click.Choice[str]):
-    """A name in the catalog; the error suggests the most similar name."""
+    """A name in the catalog, or "auto"; the error suggests the most similar name."""
 
     def __init__(self) -> None:
-        super().__init__(list(ALGORITHMS))
+        super().__init__(["auto", *ALGORITHMS])
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
-        similar = difflib.get_close_matches(str(value), ALGORITHMS, 1)
-        hint = f"did you mean {similar[0]!r}?" if similar else f"choose from {', '.join(ALGORITHMS)}"
+        similar = difflib.get_close_matches(str(value), self.choices, 1)
+        hint = f"did you mean {similar[0]!r}?" if similar else f"choose from {', '.join(self.choices)}"
         return f"unknown algorithm {value!r}; {hint}"
 
 
@@ -198,6 +199,24 @@ class Number(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return _in_range(self, _number_of(self, float, value, (), param, ctx), param, ctx)
+
+
+class Seconds(click.ParamType):  # type: ignore[type-arg]
+    """A duration such as 30s, 5m, 1h, or a number of seconds."""
+
+    name = "time"
+    units = MappingProxyType({"s": 1.0, "m": 60.0, "h": 3600.0})
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        text = str(value).strip().lower().removesuffix("in").removesuffix("ec")
+        unit = text[-1:] if text[-1:] in self.units else ""
+        try:
+            seconds = float(text.removesuffix(unit)) * self.units.get(unit, 1.0)
+        except ValueError:
+            self.fail(f"{value!r} is not a time: write 30s, 5m or 1h", param, ctx)
+        if not 0.0 < seconds < float("inf"):
+            self.fail(f"must be more than 0 seconds, got {value}", param, ctx)
+        return seconds
 
 
 class NumberOrWord(click.ParamType):  # type: ignore[type-arg]

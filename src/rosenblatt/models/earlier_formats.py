@@ -5,8 +5,7 @@ Format 2 stored a single certificate without a list around it. Both joined the s
 The sentences of their stops are rebuilt from codes, because both formats counted rows from 0 and used other words. They did not
 store the single step of direct least squares.
 Format 3 and those before it named the mean and variance of AROW's weights `belief`, and the counts of a vote `ballots`.
-Format 5 and those before it stored less of a recipe: see `_upgrade_recipe`.
-Format 5 and those before it had no maps from scores to probabilities.
+Format 5 and those before it stored less of a recipe, see `_upgrade_recipe`, and had no maps from scores to probabilities.
 Notes of recipes are sentences in all formats. Those in earlier words are translated; their numbers and names are kept.
 No other module uses these names.
 """

@@ -21,10 +21,10 @@ FORMATS = {
     "npz": ("npz",),
     "idx": ("idx",),
 }
+SEPARATORS = "!#$%&*,/:;<=>?@\\^_`|~"  # marks that may separate cells, besides tabs and blanks
 # What becomes of missing cells: they are an error, or filled by the mean or the median; auto is the median.
 Missing = Literal["refuse", "auto", "mean", "median"]
 MISSING_CHOICES: tuple[Missing, ...] = get_args(Missing)
-SEPARATORS = "!#$%&*,/:;<=>?@\\^_`|~"  # marks that may separate cells, besides tabs and blanks
 EXAMPLE_PREFIX = "example:"
 
 
