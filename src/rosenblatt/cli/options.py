@@ -23,12 +23,33 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 Loaded = TypeVar("Loaded")
 SIZE_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+THOUSANDS_NAMES = {",": ",", ".": ".", "space": " ", "'": "'"}
+SEPARATOR_NAMES = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "pipe": "|"}
 WORDS = {"none": None}  # values of words; all others stand for themselves
 
 
 def _split_columns(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
     """Accept an option that is repeated, or whose values are separated by commas."""
     return tuple(name.strip() for each in value for name in each.split(",") if name.strip())
+
+
+def _named_mark(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    return None if value is None else THOUSANDS_NAMES[value]
+
+
+def _separator(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    value = SEPARATOR_NAMES.get(value or "", value)
+    try:
+        return Options(sep=value).sep
+    except ValueError as error:
+        raise click.BadParameter(str(error).removeprefix("sep "), ctx, parameter) from None
+
+
+def _encoding(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    try:
+        return Options(encoding=value).encoding
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, parameter) from None
 
 
 class Size(click.ParamType):  # type: ignore[type-arg]
@@ -67,6 +88,18 @@ _ABOUT_DATA = (
         "--missing", type=click.Choice(["refuse", "mean"]), default="refuse", show_default=True,
         help="Missing cells: refuse the file, or use the column mean (categorical columns: no value).",
     ),
+    click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark of numbers.  [default: found]"),
+    click.option(
+        "--thousands", type=click.Choice([*THOUSANDS_NAMES]), callback=_named_mark,
+        help="Mark between groups of thousands.  [default: found]",
+    ),
+    click.option(
+        "--sep", metavar="CHARACTER", callback=_separator, help="Character between cells, or: tab, space.  [default: found]"
+    ),
+    click.option(
+        "--encoding", metavar="NAME", callback=_encoding,
+        help="Encoding of text, such as windows-1252.  [default: UTF-8, or found]",
+    ),
     click.option(
         "--dates", type=click.Choice(["auto", "ignore", "dmy", "mdy"]), default="auto", show_default=True,
         help="Columns of dates: read as numbers, or left out; dmy, mdy: with the day or the month first.",
@@ -93,7 +126,8 @@ def about_data(command: Command) -> Command:
 def options_of(given: dict[str, Any], **more: Any) -> Options:
     """Remove the options of `about_data` from a command's arguments and return them as `Options`."""
     names = (
-        "format", "label", "header", "ignore", "text", "categorical", "missing", "dates", "zero_based", "sheet", "max_memory",
+        "format", "label", "header", "ignore", "text", "categorical", "missing", "decimal", "thousands", "sep", "encoding",
+        "dates", "zero_based", "sheet", "max_memory",
     )  # fmt: skip
     return Options(**{name: given.pop(name) for name in names}, **more)
 
@@ -115,7 +149,7 @@ def options_for(model: Model, given: dict[str, Any]) -> Options:
     from ..data.readers.kinds import form_from_json
 
     forms = {name: form_from_json(form) for name, form in stored.get("forms", {}).items()}
-    return options_of(given, required=recipe.required, numeric=recipe.number_names, forms=forms)
+    return options_of(given, required=recipe.required, numeric=recipe.number_names, forms=forms, values=recipe.values)
 
 
 class AlgorithmName(click.Choice[str]):

@@ -184,7 +184,7 @@ def options_for_recipe(recipe: Recipe, options: Options, data: Data) -> Options:
     label = options.label if data.label_name is None else data.label_name
     return replace(
         options, label=label, text=recipe.text, categorical=recipe.categorical, required=recipe.required,
-        numeric=recipe.number_names, forms=forms_of(data),
+        numeric=recipe.number_names, forms=forms_of(data), values=recipe.values,
     )  # fmt: skip
 
 

@@ -108,8 +108,8 @@ BAD = {
     '{"a": "x", "y": 0}\n{"a": 3, "y": 0}': "line 2, column a: the value is a number, but the column holds strings",
     '{"a": 1, "y": null}': "line 1, column y: the label is missing",
     '{"y": 1}': "there is no column besides the label",
-    b"\xff\xfe{\x00}\x00": "the file is in UTF-16",
-    b'{"a": 1, "y": 0}\n{"a": "\xff", "y": 0}': "line 2, character 8: the line is not UTF-8",
+    b'{"a": 1, "y": 0}\n' * 20_000
+    + b'{"a": "\xff", "y": 0}': "line 20,001, character 8: the line is not UTF-8; name its encoding",
     b'{"a": 1, "y": 0}\n\x00\x01': "NUL byte",
     '{"a": 0.5, "b": 0.25}': "cannot tell which column is the label; use --label",
 }

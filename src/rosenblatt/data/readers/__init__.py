@@ -21,6 +21,7 @@ FORMATS = {
     "npz": ("npz",),
     "idx": ("idx",),
 }
+SEPARATORS = "!#$%&*,/:;<=>?@\\^_`|~"  # marks that may separate cells, besides tabs and blanks
 EXAMPLE_PREFIX = "example:"
 
 
@@ -28,7 +29,7 @@ EXAMPLE_PREFIX = "example:"
 class Options:
     """How a file is read. Columns are given by name or by position from 0.
 
-    The last four options describe a model for which the file is read; the file then need not have labels.
+    The last five options describe a model for which the file is read; the file then need not have labels.
     """
 
     format: str | None = None  # one of FORMATS; None: by the file's extension or contents
@@ -38,6 +39,10 @@ class Options:
     text: tuple[str, ...] = ()  # columns of text, which become bags of words
     categorical: tuple[str, ...] = ()  # categorical columns, even if their cells look like numbers
     missing: Literal["refuse", "mean"] = "refuse"  # missing cells are an error or replaced by the mean
+    decimal: Literal[".", ","] | None = None  # the decimal mark; None: found by the cells
+    thousands: Literal[",", ".", " ", "'"] | None = None  # the mark between groups of thousands; None: any but the decimal mark
+    sep: str | None = None  # the character between cells; None: found by the first lines
+    encoding: str | None = None  # of text; None: UTF-8, or found by the first bytes
     dates: Literal["auto", "ignore", "dmy", "mdy"] = (
         "auto"  # read dates as numbers, or leave them out; or the order of day and month
     )
@@ -50,8 +55,19 @@ class Options:
     columns: int | None = None  # svmlight: the number of columns; None: given by the largest index
     required: tuple[str, ...] | None = None  # the columns of the model
     numeric: tuple[str, ...] = ()  # those of them that must hold numbers
-    forms: Mapping[str, Form] = field(default_factory=dict)  # how the training file wrote the columns of dates
+    forms: Mapping[str, Form] = field(default_factory=dict)  # how the training file wrote dates and formatted numbers
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of its categorical columns; no such cell is missing
     required_width: int | None = None  # the number of columns of a model without names; a table of this width has no labels
+
+    def __post_init__(self) -> None:
+        if self.decimal is not None and self.decimal == self.thousands:
+            raise ValueError(f"decimal and thousands must differ, got {self.decimal!r} for both")
+        if self.sep is not None and not (len(self.sep) == 1 and (self.sep in SEPARATORS or self.sep in "\t ")):
+            raise ValueError(f"sep must be a comma, a semicolon, a tab, a blank or another mark, got {self.sep!r}")
+        if self.encoding is not None:
+            from .encoding import check_encoding
+
+            check_encoding(self.encoding)
 
 
 def is_example(path: object) -> bool:

@@ -16,9 +16,9 @@ from typing import Any, NoReturn
 from ...reporting.text import byte_size, count
 from ..table import DataError, vanishes
 from . import Options
-from .cells import UTF8_ADVICE
+from .cells import ENCODING_ADVICE, ENCODING_OPTION
 from .sources import Source
-from .window import BOM, MAX_LINE_BYTES, WIDE_BOMS, blocks
+from .window import BOM, MAX_LINE_BYTES, blocks
 
 BLOCK_BYTES = 1 << 20  # bytes read at a time
 HEAD_BYTES = 1 << 16
@@ -78,7 +78,12 @@ class Rows:
                 except UnicodeDecodeError as fault:
                     character = fault.start + 1
                     raise DataError(
-                        self.source, "the line is not UTF-8", line, character=character, advice=UTF8_ADVICE
+                        self.source,
+                        "the line is not UTF-8",
+                        line,
+                        character=character,
+                        option=ENCODING_OPTION,
+                        advice=ENCODING_ADVICE,
                     ) from None
                 try:
                     row = (self._exact if TINY.search(text) else self._decoder).decode(text)
@@ -180,8 +185,6 @@ class _Text:
         self.text, self.at = "", 0
         self._source, self._line, self._counted, self._ended = source, 1, 0, False
         self._decode = codecs.getincrementaldecoder("utf-8-sig")().decode
-        if any(source.peek(4).startswith(bom) for bom, _ in WIDE_BOMS):
-            raise DataError(source.name, "the file is in UTF-16 or UTF-32; convert it to UTF-8")
 
     @property
     def line(self) -> int:
@@ -224,7 +227,9 @@ class _Text:
             try:
                 pieces.append(self._decode(raw, not raw))
             except UnicodeDecodeError:
-                raise DataError(self._source.name, "the text is not UTF-8", line, advice=UTF8_ADVICE) from None
+                raise DataError(
+                    self._source.name, "the text is not UTF-8", line, option=ENCODING_OPTION, advice=ENCODING_ADVICE
+                ) from None
             wanted -= len(raw)
         self.text, self.at, self._counted = "".join(pieces), 0, 0
         return len(self.text) > len(pieces[0])
