@@ -14,7 +14,7 @@ from ..table import DataError
 from . import Options
 from .cells import MISSING
 from .dates import DateForm
-from .kinds import Kind, describe_forms, stored_form, survey
+from .kinds import describe_forms, stored_form, survey
 from .layout import check_names, find_column, find_label, find_optional_label, looks_like_labels, missing_columns
 
 TYPED_SAMPLE_ROWS = 1_000
@@ -101,8 +101,8 @@ def _form(name: str, cells: Array, options: Options) -> DateForm | None:
     if options.required is not None:
         form = stored_form(name, texts, options) if name in options.numeric else None
     else:
-        found = survey(texts, options) if texts else None
-        form = found.form if found is not None and found.kind == Kind.FORMATTED else None
+        found = survey(texts, options)
+        form = found.dates if max(2 * found.n_numbers, found.known) <= 2 * found.n_dates else None
     return form if isinstance(form, DateForm) else None
 
 
