@@ -29,6 +29,7 @@ from . import (
     multiclass,
     output,
     parsing,
+    plain_training,
     pocket,
     proofs,
     serve,
@@ -38,6 +39,7 @@ from . import (
     startup,
     streams,
     studio,
+    tuning,
 )
 from .output import console
 
@@ -54,6 +56,8 @@ PARTS: dict[str, Callable[[int, bool], Any]] = {
     "errors": lambda repeats, quick: output.errors(errors.measure(quick)),
     "memory": lambda repeats, quick: output.memory(memory.measure(quick)),
     "defaults": lambda repeats, quick: output.defaults(defaults.measure(3, quick)),
+    "plain-training": lambda repeats, quick: output.choices(plain_training.measure(2 if quick else 5, quick)),
+    "tuning": lambda repeats, quick: output.choices(tuning.measure(1 if quick else 3, quick)),
     "parsing": lambda repeats, quick: output.ratios(parsing.measure(repeats, quick), "peer"),
     "streams": lambda repeats, quick: {
         "speed": output.ratios(streams.measure(3, quick), "memory"),

@@ -154,6 +154,18 @@ def defaults(rows: Iterable[Row]) -> list[Row]:
     return show(rows, "set | learner | test accuracy | +- | seconds (wall)", cells)
 
 
+def choices(rows: Iterable[Row]) -> list[Row]:
+    """Test error, seconds and, in the last lines, mean rank of learners that choose something by themselves."""
+
+    def cells(row: Row) -> Cells:
+        rank = f"{row['rank']:.2f}" if "rank" in row else ""
+        numbers = [f"{100.0 * row['error']:.2f}", f"{row['seconds']:.3f}", rank]
+        ours = row["learner"].startswith("r")
+        return [row.get("table", row.get("set", "")), row["learner"], *numbers], "bold" if ours else ""
+
+    return show(rows, "set | learner | test error % | seconds | mean rank", cells)
+
+
 def multiclass(rows: Iterable[Row]) -> list[Row]:
     def cells(row: Row) -> Cells:
         numbers = [f"{row[key]:.4f}" if key in row else "" for key in ("error", "fit", "predict")]

@@ -54,6 +54,9 @@ COMPRESSED_EXTENSIONS = (".gz", ".bz2", ".xz", ".zst")
 @click.option("--degree", type=WholeNumber(1, 20), default=1, show_default=True, help="Degree of polynomial features.")
 @click.option("--scale", type=click.Choice(["auto", "none", "max", "standard"]), default="auto", show_default=True,
               help="Scaling of features; auto: standard (mean 0, deviation 1).")  # fmt: skip
+@click.option("--threshold", metavar="GOAL", help="Two classes: where to predict the positive one. A probability such as 0.3, "
+              "cost=10:1 (of a missed row and a false alarm), f1, f2, precision=0.9 or recall=0.95.")  # fmt: skip
+@click.option("--positive", metavar="LABEL", help="The class that --threshold is about.  [default: the rarer one]")
 @test_file
 @holdout
 @click.option("--cv", type=WholeNumber(2), metavar="K", help="Test by K-fold cross-validation.")
@@ -222,7 +225,12 @@ def build_model(outcome: Outcome) -> Model:
     from ..models.state import model_of
 
     provenance = {name: value for name, value in outcome.provenance.items() if value is not None}
-    return model_of(outcome.estimator, recipe=outcome.recipe, provenance=provenance | {"command": command_line()})
+    return model_of(
+        outcome.estimator,
+        recipe=outcome.recipe,
+        provenance=provenance | {"command": command_line()},
+        running=outcome.request.threshold is None,
+    )
 
 
 def command_line() -> str:

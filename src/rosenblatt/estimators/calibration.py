@@ -57,6 +57,14 @@ def cross_fitted_map(
     if weights is not None and not (weights > 0).all():
         counted = np.flatnonzero(weights)
         X, codes, weights = X[counted], codes[counted], weights[counted]
+    scores = cross_fitted_scores(model, X, codes, weights, seed)
+    return fit_map(kind, scores, codes, len(model.classes_), weights)
+
+
+def cross_fitted_scores(
+    model: LinearClassifier, X: Matrix, codes: IntArray, weights: FloatArray | None, seed: int
+) -> FloatArray:
+    """Return the scores of the rows, rows x heads, each by a copy of the model that has not seen the row."""
     fold = calibration_folds(codes, model.classes_, seed)
     n_folds = int(fold.max()) + 1
     threads = effective_n_jobs(getattr(model, "n_jobs", None))
@@ -83,7 +91,7 @@ def cross_fitted_map(
             scores = np.empty((len(codes), found.shape[1])) if scores is None else scores
             scores[held] = found
     assert scores is not None
-    return fit_map(kind, scores, codes, len(model.classes_), weights)
+    return scores
 
 
 def calibration_folds(codes: IntArray, classes: Array, seed: int) -> IntArray:

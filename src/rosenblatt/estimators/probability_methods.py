@@ -43,6 +43,7 @@ class ProbabilityMethods:
 
     calibrate: Calibration | None = None  # of an estimator that lacks the parameter
     calibration_: ProbabilityMap
+    _offset: float = 0.0  # by how much scores were lowered after the fit, to move the threshold
 
     if TYPE_CHECKING:  # of the class that this is mixed into
         classes_: Array
@@ -60,10 +61,10 @@ class ProbabilityMethods:
     @property
     def _probability_map(self) -> ProbabilityMap | None:
         """The map of the fitted estimator; None if it has none, or one of another kind than the parameter."""
-        if self.calibrate is None:
-            return self._native_map
-        found: ProbabilityMap | None = self.__dict__.get("calibration_")
-        return found if found is not None and found.kind == self.calibrate else None
+        found: ProbabilityMap | None = self._native_map if self.calibrate is None else self.__dict__.get("calibration_")
+        if found is None or (self.calibrate is not None and found.kind != self.calibrate):
+            return None
+        return found.shifted(self._offset) if self._offset else found
 
     @method_if(check_probabilities)
     def predict_proba(self, X: MatrixLike) -> FloatArray:

@@ -10,6 +10,7 @@ Guarantee  the order of the work depends on the candidates alone, and a limit of
 from __future__ import annotations
 
 import copy
+import math
 import time
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -263,8 +264,10 @@ def _with_neighbors(line: FloatArray) -> FloatArray:
 
 
 def best(trials: Sequence[Trial]) -> Trial:
-    """Return the trial with the smallest smoothed loss, the first of equals."""
-    return trials[int(np.round(smoothed(trials), 12).argmin())]
+    """Return the trial with the smallest smoothed loss; of equals the one with C nearest to 1, the default, or the first."""
+    losses = np.round(smoothed(trials), 12)
+    equal = [trial for trial, loss in zip(trials, losses.tolist(), strict=True) if loss == losses.min()]
+    return min(equal, key=lambda trial: abs(math.log(trial.parameters.get(PATH_PARAMETER, 1.0))))
 
 
 def stratified_folds(y: Array, n_folds: int, seed: int) -> list[tuple[IntArray, IntArray]]:

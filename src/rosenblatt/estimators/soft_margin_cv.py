@@ -30,7 +30,7 @@ class SoftMarginCV(MarginClassifier):
     """The soft margin with C chosen by cross-validation along a warm-started path.
 
     Problem    that of `SoftMargin`; C is the value with the fewest wrong rows in the folds, averaged with its neighbors on the
-               path with weights 1/4, 1/2, 1/4, and of equals the smallest.
+               path with weights 1/4, 1/2, 1/4, and of equals the one nearest to 1.
     Guarantee  the fit on all rows is that of `SoftMargin(C=C_)` with the other parameters, bit for bit.
 
     Coming from scikit-learn: as `LogisticRegressionCV`, with one C for all classes. The error of the chosen C in the folds is

@@ -61,6 +61,10 @@ class ProbabilityMap(ABC):
         return self.kind == other.kind and all(np.array_equal(mine[name], theirs[name]) for name in mine)
 
     @abstractmethod
+    def shifted(self, offset: float) -> ProbabilityMap:
+        """Return the map of scores from which `offset` was subtracted, for one head: the probabilities stay the same."""
+
+    @abstractmethod
     def to_arrays(self) -> dict[str, Array]:
         """Return the numbers of the map by name, for a file."""
 
@@ -90,6 +94,9 @@ class Sigmoid(ProbabilityMap):
             return _log_sigmoid(np.concatenate([-z, z], axis=1))
         return _log_normalized(_log_sigmoid(z))
 
+    def shifted(self, offset: float) -> Sigmoid:
+        return Sigmoid(self.a, self.b + self.a * offset)
+
     def to_arrays(self) -> dict[str, Array]:
         return {"a": self.a, "b": self.b}
 
@@ -116,6 +123,9 @@ class Temperature(ProbabilityMap):
         with np.errstate(over="ignore"):
             z = np.clip(np.asarray(scores, np.float64) / self.temperature, -_LARGE, _LARGE)
         return _log_sigmoid(np.concatenate([-z, z], axis=1)) if z.shape[1] == 1 else _log_normalized(z)
+
+    def shifted(self, offset: float) -> Sigmoid:
+        return Sigmoid(np.array([1.0 / self.temperature]), np.array([offset / self.temperature]))
 
     def to_arrays(self) -> dict[str, Array]:
         return {"temperature": np.array([self.temperature])}
@@ -158,6 +168,9 @@ class Isotonic(ProbabilityMap):
         with np.errstate(divide="ignore"):
             logs: FloatArray = np.log(self.probabilities(scores))
         return logs
+
+    def shifted(self, offset: float) -> Isotonic:
+        return Isotonic(self.scores - offset, self.values, self.counts)
 
     def to_arrays(self) -> dict[str, Array]:
         return {"scores": self.scores, "values": self.values, "counts": self.counts}

@@ -57,6 +57,10 @@ class Request:
         Whether parameters, scaling and degree are chosen by cross-validation on the training rows.
     budget : float, optional
         Seconds for the search.
+    threshold : str, optional
+        What the threshold of two classes is chosen for, see `Goal.parse`.
+    positive : str, optional
+        The class that the threshold is about; by default the one with fewer training rows.
 
     Raises
     ------
@@ -84,6 +88,8 @@ class Request:
     certify: bool | None = None
     tune: bool = False
     budget: float | None = None
+    threshold: str | None = None
+    positive: str | None = None
 
     def __post_init__(self) -> None:
         tests = [name for name in ("test", "holdout", "cv") if getattr(self, name) is not None]
@@ -98,6 +104,8 @@ class Request:
             raise ValueError("--budget limits the time of --tune: add --tune")
         if self.budget is not None and not 0.0 < self.budget < float("inf"):
             raise ValueError(f"--budget must be more than 0 seconds, got {short(self.budget, 6)}")
+        if self.positive is not None and self.threshold is None:
+            raise ValueError("--positive names the class of --threshold: add --threshold")
         if self.algorithm == AUTO:
             object.__setattr__(self, "algorithm", self._automatic())
         if self.algorithm not in (*ALGORITHMS, AUTO):

@@ -129,6 +129,8 @@ def _check_request(request: Request, estimator: LinearClassifier) -> None:
         raise ValueError(_refusal_by_option(request))
     if request.tune:
         raise ValueError("--tune needs the rows in memory: leave out --stream")
+    if request.threshold is not None:
+        raise ValueError("--threshold needs the rows in memory: leave out --stream")
     if request.cv is not None:
         raise ValueError("--cv needs the rows in memory: with --stream, use --test or --holdout")
     if request.certify:

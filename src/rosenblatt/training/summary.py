@@ -10,6 +10,7 @@ from ..reporting.terminal import SPARKLINE_BARS, sparkline
 from ..reporting.text import comma_list, count, count_bound, duration, fixed, percent, percent_range, plural, short
 from .judgment import Judgment
 from .metrics import Confusion
+from .threshold import positive_code
 
 if TYPE_CHECKING:
     from ..estimators.base import LinearClassifier
@@ -84,6 +85,8 @@ def _judgment_lines(outcome: Outcome) -> list[tuple[str, str]]:
     lines = [("baseline", judgment.baseline_text)]
     if judgment.uneven:
         lines.append(("recall", judgment.recall_text))
+    if outcome.request.threshold is not None:  # it was moved for another goal than few errors
+        return [*lines, ("positive", _positive(outcome))]
     return lines + [("warning", sentence) for sentence in judgment.warnings]
 
 
@@ -248,6 +251,17 @@ def _proof(outcome: Outcome) -> str:
 
 def _error(confusion: Confusion, rows: str = "") -> str:
     return f"error {percent(confusion.error, 2)} ({count(confusion.errors)} of {count(confusion.rows)} {rows}wrong)"
+
+
+def _positive(outcome: Outcome) -> str:
+    """Precision, recall and F1 of the class that the threshold is about."""
+    assert outcome.prepared is not None
+    code = positive_code(outcome.prepared, outcome.request.positive)
+    tested = outcome.test or (pool(outcome.folds) if outcome.folds else outcome.train)
+    name = str(outcome.classes.tolist()[code])
+    measures = (tested.precision, tested.recall)
+    precision, recall = (percent(float(each[code])) for each in measures)
+    return f"{name}: precision {precision}, recall {recall}, F1 {short(float(tested.f1[code]))}"
 
 
 def _margin(margin: float, errors: int) -> str:

@@ -33,6 +33,7 @@ from .preparation import (
 )
 from .request import Request
 from .split import assign_folds
+from .threshold import Goal, apply_threshold, positive_code
 from .training_proofs import certify_rows, certify_training_rows, training_margin, update_bound
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ def train(request: Request, watch: ProgressCallback | None = None) -> Outcome:
     request = choice.request
     prepared = prepare(request, split)
     with rows_of_file(data.source, prepared.positions):
-        fitted = fit(request.make(), prepared, watch)
+        fitted = fit_as_asked(request, prepared, watch)
     estimator = fitted.estimator
     folds, of_folds = ((), None) if asked.n_folds is None else cross_validate(asked, data, watch, len(choice.trials))
     certificate, margin = certify_training_rows(request, prepared, data), training_margin(estimator, prepared)
@@ -199,6 +200,17 @@ def fit(estimator: LinearClassifier, prepared: Prepared, watch: ProgressCallback
     with record_fit(history, watch) as warned, prepared.mark_rounded(estimator), timed() as times:
         estimator.fit(prepared.X, prepared.y)
     return FitResult(estimator, tuple(history), times.fit, messages_of(warned, estimator.stop_), times.compile)
+
+
+def fit_as_asked(request: Request, prepared: Prepared, watch: ProgressCallback | None = None) -> FitResult:
+    """Fit the estimator of a request, and move its threshold if the request has a goal for it."""
+    if request.threshold is None:
+        return fit(request.make(), prepared, watch)
+    goal = Goal.parse(request.threshold)
+    positive_code(prepared, request.positive)  # before the fit: it may raise an error
+    fitted = fit(request.make(), prepared, watch)
+    note = apply_threshold(fitted.estimator, goal, prepared, request.positive, request.seed)
+    return fitted._replace(warnings=(note, *fitted.warnings))
 
 
 @dataclass
@@ -310,7 +322,7 @@ def cross_validate(
         chosen = choose(request, split.train, watch, count=tried, title=title).request
         part = prepare(chosen, split)
         with rows_of_file(data.source, part.positions):
-            fitted = fit(chosen.make(), part, watch).estimator
+            fitted = fit_as_asked(chosen, part, watch).estimator
         result = confusion_on_test(fitted, part)
         assert result is not None
         found.append(result)

@@ -16,6 +16,7 @@ from sklearn.svm import LinearSVC
 
 from rosenblatt.data.readers import Options
 from rosenblatt.data.readers.read import read
+from rosenblatt.preprocessing.scaling import Scale
 from rosenblatt.training.preparation import hold_out, prepare
 from rosenblatt.training.request import Request
 from rosenblatt.training.train import train
@@ -46,7 +47,7 @@ TABLES: dict[str, dict[str, Any]] = {
 }
 LARGE = ("uci/adult.data", "libsvm/a9a", "libsvm/w8a")
 OURS, SEARCHED = "rosenblatt train", "LogisticRegressionCV()"
-PEERS: dict[str, tuple[str, Callable[[int], Any]]] = {  # scaling of the rows, and the estimator
+PEERS: dict[str, tuple[Scale, Callable[[int], Any]]] = {  # scaling of the rows, and the estimator
     SEARCHED: ("standard", lambda seed: LogisticRegressionCV(l1_ratios=(0,), use_legacy_attributes=False, max_iter=1000)),
     "LogisticRegression(), standardized": ("standard", lambda seed: LogisticRegression(max_iter=1000)),
     "LogisticRegression()": ("none", lambda seed: LogisticRegression()),
