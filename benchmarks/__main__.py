@@ -17,6 +17,7 @@ import rosenblatt
 
 from . import (
     algorithms,
+    calibration,
     commands,
     defaults,
     epochs,
@@ -54,6 +55,7 @@ PARTS: dict[str, Callable[[int, bool], Any]] = {
     "errors": lambda repeats, quick: output.errors(errors.measure(quick)),
     "memory": lambda repeats, quick: output.memory(memory.measure(quick)),
     "defaults": lambda repeats, quick: output.defaults(defaults.measure(3, quick)),
+    "calibration": lambda repeats, quick: output.several(calibration.measure(quick)),
     "parsing": lambda repeats, quick: output.ratios(parsing.measure(repeats, quick), "peer"),
     "streams": lambda repeats, quick: {
         "speed": output.ratios(streams.measure(3, quick), "memory"),
