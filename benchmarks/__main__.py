@@ -17,6 +17,7 @@ import rosenblatt
 
 from . import (
     algorithms,
+    calibration,
     commands,
     defaults,
     epochs,
@@ -58,6 +59,7 @@ PARTS: dict[str, Callable[[int, bool], Any]] = {
     "defaults": lambda repeats, quick: output.defaults(defaults.measure(3, quick)),
     "plain-training": lambda repeats, quick: output.choices(plain_training.measure(2 if quick else 5, quick)),
     "tuning": lambda repeats, quick: output.choices(tuning.measure(1 if quick else 3, quick)),
+    "calibration": lambda repeats, quick: output.several(calibration.measure(quick)),
     "parsing": lambda repeats, quick: output.ratios(parsing.measure(repeats, quick), "peer"),
     "streams": lambda repeats, quick: {
         "speed": output.ratios(streams.measure(3, quick), "memory"),

@@ -16,11 +16,11 @@ workloads = pytest.importorskip("benchmarks.workloads")
 
 def test_parts_without_data_are_skipped_with_a_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(workloads, "DATA", tmp_path / "none")
-    parts = ["hashing", "proofs", "errors", "sms"]
+    parts = ["hashing", "proofs", "errors", "sms", "calibration"]
     found = CliRunner().invoke(benchmarks.main, [*parts, "--quick", "--json", "-"])
     assert found.exit_code == 0
     numbers = json.loads(found.stdout)
-    assert [[str(tmp_path) in row["skipped"] for row in numbers[part]] for part in parts] == [[True]] * 4
+    assert [[str(tmp_path) in row["skipped"] for row in numbers[part]] for part in parts] == [[True]] * 5
     assert "skipped" in found.stderr
 
 
