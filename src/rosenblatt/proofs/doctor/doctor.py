@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -28,6 +28,7 @@ from ..minimum_errors.clashes import LowerBoundProof
 from ..minimum_errors.exact_signs import plane_with_errors
 from ..minimum_errors.minimum_errors import MinimumErrors, minimum_errors
 from . import verdicts
+from .column_findings import column_scales, identifiers_and_leaks
 from .column_statistics import Columns, columns_of, standardized
 from .duplicates import Deduplicated, Deduplication, Duplicates, find_duplicates
 from .findings import (
@@ -37,7 +38,6 @@ from .findings import (
     Finding,
     advice,
     class_imbalance,
-    column_scales,
     duplicate_rows,
     long_rows,
     update_count,
@@ -115,8 +115,12 @@ def diagnose(
     time_limit: float | None,
     feature_names: Sequence[str] | None,
     train: str | None = None,
+    columns: Mapping[str, Array] | None = None,
 ) -> Diagnosis:
-    """The diagnosis of `doctor`. `train` is the beginning of a command that the advice completes; None: advice in Python."""
+    """The diagnosis of `doctor`. `train` is the beginning of a command that the advice completes; None: advice in Python.
+
+    `columns` are the cells of a file before they became features.
+    """
     started = time.monotonic()
     check_flag("fit_intercept", fit_intercept)
     seconds = math.inf if time_limit is None else check_number("time_limit", time_limit)
@@ -124,7 +128,12 @@ def diagnose(
     given = validated_rows(X, y, "doctor")
     if names is not None and len(names) != given.X.shape[1]:
         raise ValueError(f"feature_names must name the {given.X.shape[1]} columns of X, got {len(names)} names")
-    return _Examination(given, bool(fit_intercept), names, AdviceForm(train), started, seconds).diagnosis()
+    cells: dict[str | int, Array] = {}
+    if columns is not None:
+        cells.update(columns)
+    elif isinstance(given.X, np.ndarray):
+        cells.update((c if names is None else names[c], given.X[:, c]) for c in range(given.X.shape[1]))
+    return _Examination(given, bool(fit_intercept), names, AdviceForm(train), started, seconds, cells).diagnosis()
 
 
 def _feature_names(X: MatrixLike, feature_names: Sequence[str] | None) -> list[str] | None:
@@ -148,8 +157,16 @@ class _Examination:
     """The examination of one set of rows: the findings so far, and the time left."""
 
     def __init__(
-        self, given: LabeledRows, intercept: bool, names: list[str] | None, form: AdviceForm, started: float, seconds: float
+        self,
+        given: LabeledRows,
+        intercept: bool,
+        names: list[str] | None,
+        form: AdviceForm,
+        started: float,
+        seconds: float,
+        columns: Mapping[str | int, Array],
     ) -> None:
+        self.columns = columns
         self.given, self.intercept, self.names = given, intercept, ColumnNames(names)
         self.classes, self.form = given.classes.tolist(), form
         self.started, self.seconds, self.deadline = started, seconds, started + seconds
@@ -248,7 +265,9 @@ class _Examination:
         if columns is None:
             yield verdicts.no_time("scales", "to compare the scales of the columns and the lengths of the rows")
             return
-        yield from column_scales(columns, self.names, self.intercept, not isinstance(certificate, Inseparable))
+        possible = not isinstance(certificate, Inseparable)
+        yield from self._in_time(lambda: [*identifiers_and_leaks(self.columns, self.given.codes, self.form)]) or []
+        yield from column_scales(columns, self.names, self.intercept, possible, self.form)
         yield from self._in_time(lambda: [*long_rows(self.given, certificate)]) or []
         if isinstance(certificate, Separable):
             yield from self._scaling(certificate, columns)
