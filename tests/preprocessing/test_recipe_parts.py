@@ -32,7 +32,7 @@ def test_parts_are_plain_and_give_the_recipe_back(name):
     recipe = RECIPES[name]
     meta, arrays = recipe.to_parts()
     meta = json.loads(json.dumps(meta))
-    assert all(isinstance(array, np.ndarray) and array.dtype in (np.float64, np.uint8) for array in arrays.values())
+    assert all(isinstance(array, np.ndarray) and array.dtype in (np.float64, np.int64, np.uint8) for array in arrays.values())
     again = Recipe.from_parts(meta, arrays)
     assert again == recipe
     assert again.notes == recipe.notes
@@ -54,6 +54,7 @@ META = {
         None, [], ["a"], ["a", "s", "t", "t"], ["s", "t", "b", "a", "c"], ["a", "t", "s", "b"], ["a", "s", "t", 1], "asdf",
         ["a", "s", "t", "\ud800"],
     ],
+    "rows": [0, -1, 3, 1.0, True, "4", 2**60, None],
     "notes": [None, [1], "x", ["x"] * 2000],
     "strings": [
         None, [], [["s", "names", ["x", "y"]]], [["s", "names", ["y", "x"]], ["t", "words", 4]],
@@ -90,6 +91,12 @@ ARRAYS = {
         words("Bird", "sat", "the", "too"), words("a", "sat", "the", "too"), np.full(4, 255, np.uint8),
         words("b d", "sat", "the", "too"), words("bird", "sat", "the", "too", ""),
     ],
+    "minimum": [None, np.zeros(3), np.array([3.0, 9000.0]), np.array([np.nan, 0.0]), np.array([-np.inf, 0.0])],
+    "maximum": [None, np.zeros(2, np.float32), np.array([np.inf, 1.0])],
+    "missing": [None, np.array([-1, 0]), np.array([5, 0]), np.array([1.0, 0.0])],
+    "string_missing": [None, np.array([2, 0]), np.array([0])],
+    "counts0": [None, np.array([2, 2]), np.array([2]), np.array([-1, 1]), np.array([1 << 62, 1 << 62])],
+    "counts1": [np.array([1, 1, 1, 1])],
     "words0": [words("cat")],
     "more": [np.zeros(1)],
 }  # fmt: skip

@@ -5,6 +5,7 @@ Format 2 stored a single certificate without a list around it. Both joined the s
 The sentences of their stops are rebuilt from codes, because both formats counted rows from 0 and used other words. They did not
 store the single step of direct least squares.
 Format 3 and those before it named the mean and variance of AROW's weights `belief`, and the counts of a vote `ballots`.
+Format 5 and those before it stored no facts about the columns of the training rows.
 Notes of recipes are sentences in all formats. Those in earlier words are translated; their numbers and names are kept.
 No other module uses these names.
 """
@@ -90,6 +91,8 @@ def upgrade(version: int, meta: dict[str, Any], arrays: dict[str, Any]) -> None:
     if isinstance(more, dict) and "belief" in more:
         more["gaussian"] = more.pop("belief")
     recipe = meta.get("recipe")
+    if version < 6 and isinstance(recipe, dict) and recipe.get("kind") != "mail":
+        recipe.setdefault("rows", None)
     if isinstance(recipe, dict) and isinstance(recipe.get("notes"), list):
         recipe["notes"] = [_upgrade_note(note) for note in recipe["notes"]]
     for name in list(arrays):

@@ -14,6 +14,7 @@ from ..data.polynomials import DegreeError
 from ..data.table import Data, DataError, Table, as_data, vanishes
 from ..reporting.text import MAX_EXACT_BOUND, comma_list, count, cut, plural, quoted_list, short
 from .categorical import Categories, Words, as_matrix, as_numbers, as_strings
+from .column_facts import MAX_SPARSE_COLUMNS, ColumnFacts, facts_of
 from .numeric import Numbers, check_scale, largest_divisors, needs_scaling, range_ratio, standard_scaling
 from .recipe import Recipe
 from .statistics import IGNORE_ADVICE, IGNORE_OPTION, MAX_WORDS_COUNTED, IdCheck, Moments, SparseMaxima, StringStatistics
@@ -63,8 +64,11 @@ def _fit_sparse(chunks: Iterable[Data], head: Data, degree: int, scale: str, fir
     if scale == "standard":
         raise DataError(head.source, "scale='standard' would make sparse rows dense; use scale='max'")
     divide, scaling = _scale_by_largest(scale, statistics.largest, statistics.density)
-    notes = (*_loss_notes(losses), *scaling)
-    return Recipe("sparse", Numbers(statistics.polynomial.columns, degree, None, None, divide), first=first, notes=notes)
+    notes, columns = (*_loss_notes(losses), *scaling), statistics.polynomial.columns
+    facts = None
+    if columns <= MAX_SPARSE_COLUMNS:
+        facts = facts_of(statistics.rows, statistics.minimum, statistics.maximum, np.zeros(columns, np.int64))
+    return Recipe("sparse", Numbers(columns, degree, None, None, divide), first=first, notes=notes, facts=facts)
 
 
 def _fit_arrays(chunks: Iterable[Data], head: Data, degree: int, scale: str, first: int) -> Recipe:
@@ -82,7 +86,7 @@ def _fit_arrays(chunks: Iterable[Data], head: Data, degree: int, scale: str, fir
     statistics.finish()
     _check_statistics(head, statistics)
     numbers, scaling = _scale(statistics, scale)
-    return Recipe("dense", numbers, first=first, notes=(*_loss_notes(losses), *scaling))
+    return Recipe("dense", numbers, first=first, notes=(*_loss_notes(losses), *scaling), facts=_facts(statistics))
 
 
 def _fit_tables(
@@ -119,7 +123,14 @@ def _fit_tables(
     blocks = tuple(column.finish() for column in strings.values())
     numbers, scaling = _scale(moments, scale)
     notes = (*_string_notes(blocks, strings), *_id_notes(numeric, ids, losses), *_missing_notes(numeric, moments), *scaling)
-    return Recipe("table", numbers, names=names, number_names=tuple(numeric), strings=blocks, notes=notes)
+    facts = _facts(moments, tuple(strings.values()))
+    return Recipe("table", numbers, names=names, number_names=tuple(numeric), strings=blocks, notes=notes, facts=facts)
+
+
+def _facts(moments: Moments, strings: Sequence[StringStatistics] = ()) -> ColumnFacts:
+    n = moments.polynomial.columns
+    missing = moments.rows - moments.counts[:n]
+    return facts_of(moments.rows, moments.minimum[:n], moments.maximum[:n], missing, [column.facts for column in strings])
 
 
 def _table(data: Data) -> Table:

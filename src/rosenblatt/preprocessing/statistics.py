@@ -14,11 +14,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import chain
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
-from ..array_types import Array, FloatArray
+from ..array_types import Array, FloatArray, IntArray
 from ..data.csr import CSRMatrix
 from ..data.polynomials import Polynomial
 from ..data.table import DataError
@@ -44,7 +44,7 @@ IGNORE_OPTION, IGNORE_ADVICE = "--ignore", "leave the column out with --ignore"
 
 
 class Moments:
-    """For each feature of dense rows: the number of values, their mean, largest absolute value and, optionally, deviation."""
+    """For each feature of dense rows: the number of values, their range, mean and, optionally, deviation."""
 
     def __init__(self, columns: int, degree: int, deviations: bool = False) -> None:
         self.polynomial, self._spread = Polynomial(columns, degree), deviations
@@ -53,7 +53,8 @@ class Moments:
         self._filled = 0
         self.rows = 0
         self.counts = np.zeros(width, np.int64)
-        self._means, self._squares, self.largest = np.zeros(width), np.zeros(width), np.zeros(width)
+        self._means, self._squares = np.zeros(width), np.zeros(width)
+        self.minimum, self.maximum = np.full(width, np.inf), np.full(width, -np.inf)  # as they are without values
 
     def add(self, X: FloatArray) -> None:
         self.rows += len(X)
@@ -68,6 +69,12 @@ class Moments:
 
     def finish(self) -> None:
         self._fold()
+
+    @property
+    def largest(self) -> FloatArray:
+        """The largest absolute value of each feature; zero if there are no values."""
+        largest: FloatArray = np.maximum(np.maximum(self.maximum, -self.minimum), 0.0)
+        return largest
 
     @property
     def means(self) -> FloatArray:
@@ -89,7 +96,8 @@ class Moments:
         X = self.polynomial.expand(self._block[: self._filled])
         self._filled = 0
         with np.errstate(all="ignore"):
-            self.largest = np.fmax(self.largest, np.fmax(np.fmax.reduce(X, axis=0), -np.fmin.reduce(X, axis=0)))
+            self.minimum = np.fmin(self.minimum, np.fmin.reduce(X, axis=0))
+            self.maximum = np.fmax(self.maximum, np.fmax.reduce(X, axis=0))
             sums = X.sum(axis=0)
             complete = not np.isnan(sums).any()
             present: Any = True if complete else ~np.isnan(X)
@@ -106,18 +114,24 @@ class Moments:
 
 
 class SparseMaxima:
-    """The largest absolute value of each feature of sparse rows, whose width may grow from chunk to chunk."""
+    """The largest absolute value of each feature of sparse rows, whose width may grow from chunk to chunk.
+
+    Also the range of each column, zeros included.
+    """
 
     def __init__(self, degree: int) -> None:
-        self.degree, self.rows, self._stored = degree, 0, 0
+        self.degree, self.rows, self._stored = degree, 0, np.zeros(0, np.int64)
         self.polynomial = Polynomial(0, 1)
         self.largest = np.zeros(0)
+        self._minimum, self._maximum = np.zeros(0), np.zeros(0)
 
     def add(self, rows: CSRMatrix) -> None:
         self.rows += rows.shape[0]
-        self._stored += len(rows.values)
         if rows.width > self.polynomial.columns:
             self._widen(rows.width)
+        self._stored += np.bincount(rows.indices, minlength=self.polynomial.columns)
+        np.minimum.at(self._minimum, rows.indices, rows.values)
+        np.maximum.at(self._maximum, rows.indices, rows.values)
         if self.degree == 1:
             np.maximum.at(self.largest, rows.indices, abs(rows.values))
             return
@@ -129,9 +143,21 @@ class SparseMaxima:
     @property
     def density(self) -> float:
         """The share of cells that are stored."""
-        return self._stored / max(1, self.rows * self.polynomial.columns)
+        return int(self._stored.sum()) / max(1, self.rows * self.polynomial.columns)
+
+    @property
+    def minimum(self) -> FloatArray:
+        return np.where(self._stored < self.rows, np.minimum(self._minimum, 0.0), self._minimum)
+
+    @property
+    def maximum(self) -> FloatArray:
+        return np.where(self._stored < self.rows, np.maximum(self._maximum, 0.0), self._maximum)
 
     def _widen(self, columns: int) -> None:
+        more = columns - self.polynomial.columns
+        self._stored = np.append(self._stored, np.zeros(more, np.int64))
+        self._minimum = np.append(self._minimum, np.full(more, np.inf))
+        self._maximum = np.append(self._maximum, np.full(more, -np.inf))
         wider = Polynomial(columns, self.degree)
         largest = np.zeros(wider.width)
         if self.polynomial.columns:
@@ -181,7 +207,8 @@ class StringStatistics:
         self.declared = kind is not None
         self.rows = 0
         self._first: list[str | None] = []
-        self._names: set[str] = set()
+        self._names: Counter[str] = Counter()
+        self._missing = 0
         self._words: Counter[str] = Counter()
         self.truncated = False  # whether words beyond the limit were not counted
 
@@ -209,6 +236,12 @@ class StringStatistics:
         return Categories(self.name, tuple(sorted(self._names)))
 
     @property
+    def facts(self) -> tuple[IntArray | None, int]:
+        """The count of each category, in the order of `finish`, or None for text; and the number of missing cells."""
+        counts = None if self.kind == "words" else np.array([self._names[name] for name in sorted(self._names)], np.int64)
+        return counts, self._missing
+
+    @property
     def unread_number(self) -> str | None:
         """A value that keeps a column of mostly numeric values from being numeric, such as '3,5'; None for other columns."""
         if self.declared or self.kind != "names":
@@ -229,11 +262,14 @@ class StringStatistics:
         if self.kind == "names":
             self._count_names(cells)
             return
+        self._missing += sum(cell is None for cell in cells)
         for start in range(0, len(cells), SAMPLE_ROWS):
             self._count_words([set(words_of(cell)) for cell in cells[start : start + SAMPLE_ROWS] if cell])
 
     def _count_names(self, cells: Array | list[str | None]) -> None:
-        self._names.update(cell for cell in cells if cell is not None)
+        here: Counter[str | None] = Counter(cells if isinstance(cells, list) else cells.tolist())
+        self._missing += here.pop(None, 0)
+        self._names.update(cast("Counter[str]", here))
         if len(self._names) > MAX_CATEGORIES:
             raise self._too_many(f"over {count(MAX_CATEGORIES)} distinct non-numeric values")
         if max(map(len, self._names), default=0) > MAX_CATEGORY_CHARS:
