@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shlex
 from collections.abc import Iterable, Sequence
 from typing import Literal, cast
 
@@ -11,13 +12,13 @@ import numpy as np
 from ..array_types import FloatArray, MatrixLike
 from ..data.csr import CSRMatrix
 from ..data.polynomials import DegreeError
-from ..data.table import Data, DataError, Table, as_data, vanishes
+from ..data.table import Data, DataError, Loss, Table, as_data, loss_of, vanishes
 from ..reporting.text import MAX_EXACT_BOUND, comma_list, count, cut, plural, quoted_list, short
-from .categorical import Categories, Words, as_matrix, as_numbers, as_strings
+from .categorical import Categories, Words, as_matrix, as_strings
 from .column_facts import MAX_SPARSE_COLUMNS, ColumnFacts, facts_of
 from .numeric import Numbers, check_scale, largest_divisors, needs_scaling, range_ratio, standard_scaling
 from .recipe import Recipe
-from .statistics import IGNORE_ADVICE, IGNORE_OPTION, MAX_WORDS_COUNTED, IdCheck, Moments, SparseMaxima, StringStatistics
+from .statistics import IGNORE_ADVICE, IGNORE_OPTION, MAX_WORDS_COUNTED, Moments, SparseMaxima, StringStatistics
 
 MAX_CATEGORICAL_LISTED = 20
 
@@ -101,7 +102,7 @@ def _fit_tables(
             strings[name] = StringStatistics(head.source, name, declared.get(name))
         else:
             numeric.append(name)
-    moments, ids = Moments(len(numeric), degree, scale == "standard"), {name: IdCheck() for name in numeric}
+    moments = Moments(len(numeric), degree, scale == "standard")
     losses: dict[str, str] = {}
     for data in chunks:
         losses = data.losses | losses
@@ -111,8 +112,6 @@ def _fit_tables(
         columns = dict(zip(names, table.columns, strict=True))
         for name, column in strings.items():
             column.add(as_strings(columns[name]))
-        for name in numeric:
-            ids[name].add(as_numbers(columns[name], data, name))
         moments.add(as_matrix(data, numeric))
     moments.finish()
     _check_statistics(head, moments)
@@ -122,7 +121,8 @@ def _fit_tables(
             raise DataError(head.source, sentence, column=name, option=IGNORE_OPTION, advice=IGNORE_ADVICE)
     blocks = tuple(column.finish() for column in strings.values())
     numbers, scaling = _scale(moments, scale)
-    notes = (*_string_notes(blocks, strings), *_id_notes(numeric, ids, losses), *_missing_notes(numeric, moments), *scaling)
+    lost = {name: losses[name] for name in numeric if name in losses}
+    notes = (*_string_notes(blocks, strings), *_loss_notes(lost, table=True), *_missing_notes(numeric, moments), *scaling)
     facts = _facts(moments, tuple(strings.values()))
     return Recipe("table", numbers, names=names, number_names=tuple(numeric), strings=blocks, notes=notes, facts=facts)
 
@@ -197,28 +197,22 @@ def _string_notes(blocks: Strings, statistics: dict[str, StringStatistics]) -> t
     return tuple(notes)
 
 
-def _id_notes(numeric: Sequence[str], ids: dict[str, IdCheck], losses: dict[str, str]) -> tuple[str, ...]:
+def _loss_notes(losses: dict[str, str], *, table: bool = False) -> tuple[str, ...]:
+    """Notes on columns with numbers that are not those of the file, or not numbers; those of a `table` can be left out."""
     notes = []
-    for name in numeric:
-        if name in losses and vanishes(losses[name]):
-            example = f"Column {name!r} has numbers that are too small for floats, such as {cut(losses[name])}"
-            notes.append(f"{example}: they are read as 0.")
-        elif name in losses:
-            example = f"Column {name!r} looks like an identifier (such as {cut(losses[name])}), but is read as numbers."
-            notes.append(f"{example} To exclude it: --ignore {name!r}; as categories: --categorical {name!r}")
-        elif ids[name].looks_like_id:
-            notes.append(f"Column {name!r} looks like a row id. To exclude it: --ignore {name!r}")
+    for name, text in losses.items():
+        column = name.removeprefix("column ")
+        subject, option = f"Column {repr(name) if column == name and table else column}", shlex.quote(column)
+        if vanishes(text):
+            note = f"{subject} has numbers that are too small for floats, such as {cut(text)}: they are read as 0."
+        elif not table:
+            note = f"{subject} looks like an identifier: floats do not hold integers such as {cut(text)}."
+        elif loss_of(text) is Loss.ZEROS:
+            note = f"{subject} has codes such as {cut(text)}, but is read as numbers. As categories: --categorical {option}"
+        else:
+            note = f"{subject} looks like an identifier (such as {cut(text)}). To exclude it: --ignore {option}"
+        notes.append(note)
     return tuple(notes)
-
-
-def _loss_notes(losses: dict[str, str]) -> tuple[str, ...]:
-    """Notes on columns without names."""
-    return tuple(
-        f"Column {name} has numbers that are too small for floats, such as {cut(text)}: they are read as 0."
-        if vanishes(text)
-        else f"Column {name} looks like an identifier: floats do not hold integers such as {cut(text)}."
-        for name, text in losses.items()
-    )
 
 
 def _missing_notes(numeric: Sequence[str], moments: Moments) -> tuple[str, ...]:

@@ -29,7 +29,6 @@ ROWS_PER_BLOCK = 4096
 FEATURES_PER_BLOCK = 1 << 18  # limits the rows of a block, so that it stays in a cache
 SAMPLE_ROWS = 1_000  # rows that decide the kind of a column
 MIN_ROWS_OF_AN_ID = 100
-MAX_EXACT_INTEGER = 2.0**53
 MAX_CATEGORIES = 10_000
 MAX_CATEGORY_CHARS = 1_000
 MAX_WORDS_COUNTED = 1 << 20  # distinct words of a column
@@ -163,29 +162,6 @@ class SparseMaxima:
         if self.polynomial.columns:
             largest[self.polynomial.places_in(wider)] = self.largest
         self.polynomial, self.largest = wider, largest
-
-
-class IdCheck:
-    """Whether the first cells of a numeric column look like row ids."""
-
-    def __init__(self) -> None:
-        self._cells = np.zeros(0)
-
-    def add(self, cells: FloatArray) -> None:
-        if len(self._cells) < SAMPLE_ROWS:
-            self._cells = np.concatenate([self._cells, cells[: SAMPLE_ROWS - len(self._cells)]])
-
-    @property
-    def looks_like_id(self) -> bool:
-        """Whether there are more than 100 cells, all of them distinct integers that floats hold exactly.
-
-        Every larger float is an integer.
-        """
-        cells = self._cells
-        exact = np.isfinite(cells) & (abs(cells) <= MAX_EXACT_INTEGER)
-        if len(cells) <= MIN_ROWS_OF_AN_ID or not exact.all() or (cells != np.round(cells)).any():
-            return False
-        return len(np.unique(cells)) == len(cells)
 
 
 # --- Columns of strings

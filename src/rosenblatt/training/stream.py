@@ -35,6 +35,7 @@ from ..preprocessing.recipe import Recipe
 from ..progress import Progress, ProgressCallback
 from ..reporting.text import percent, plural
 from ..scores import linear_scores, winners
+from .consultation import about_classes, about_columns
 from .metrics import Confusion
 from .preparation import (
     check_classes,
@@ -105,6 +106,8 @@ def train_stream(
         seconds = time.perf_counter() - fit_started
         test = None if caches.test is None else _count_errors(estimator, caches.test)
         sample = sample_rows(caches.train)
+        classes = about_classes(request, caches.train.classes, caches.train.counts)
+        order = [FILE_ORDER_NOTE] if in_file_order else []
         return Outcome(
             request,
             caches.recipe,
@@ -115,7 +118,7 @@ def train_stream(
             history=tuple(history),
             seconds=seconds,
             total_seconds=time.perf_counter() - started,
-            notes=(*caches.notes, *([FILE_ORDER_NOTE] if in_file_order else []), *messages_of(warned, estimator.stop_)),
+            notes=(*caches.notes, *order, *classes, *messages_of(warned, estimator.stop_)),
             sample=sample,
             provenance=caches.provenance,
         )
@@ -168,9 +171,8 @@ def _open_caches(
 def _reopened(train: Cache, test: Cache | None) -> Caches:
     notes = train.notes
     arrays = {name: np.array(values, dtype) for name, (dtype, values) in notes["arrays"].items()}
-    recipe = Recipe.from_parts(notes["recipe"], arrays)
     used = f"the cache {train.path} was used again"
-    return Caches(train, test, recipe, notes["provenance"], (*notes["notes"], used))
+    return Caches(train, test, Recipe.from_parts(notes["recipe"], arrays), notes["provenance"], (*notes["notes"], used))
 
 
 def _build_caches(request: Request, train: Path, test: Path | None, key: str, watch: ProgressCallback | None) -> Caches:
@@ -198,7 +200,7 @@ def _build_caches(request: Request, train: Path, test: Path | None, key: str, wa
                 require_labels(chunk)
                 testing.write(chunk)
         untested = reason_without_test(request) if testing is not None and not testing.rows else None
-        notes = tuple(note for note in (first.note, *recipe.notes, untested) if note)
+        notes = tuple(note for note in (first.note, *recipe.notes, *about_columns(first), untested) if note)
         provenance = describe_provenance(request, first, digest, training.rows)
         meta, arrays = recipe.to_parts()
         plain = {name: (array.dtype.str, array.tolist()) for name, array in arrays.items()}
@@ -280,8 +282,7 @@ def sample_rows(cache: Cache) -> tuple[Matrix, Array]:
     if n > SAMPLE_ROWS:
         starts = np.linspace(0, n - SAMPLE_BLOCK_ROWS, SAMPLE_ROWS // SAMPLE_BLOCK_ROWS).astype(int).tolist()
     parts = []
-    for start in starts:
-        stop = start + SAMPLE_BLOCK_ROWS
+    for start, stop in ((start, start + SAMPLE_BLOCK_ROWS) for start in starts):
         parts.append((cache.chunk(start, stop).copy(), cache.codes[start:stop].copy()))
         cache.drop(0, n)  # all, since neighboring pages are mapped as well
     codes = np.concatenate([codes for _, codes in parts])
@@ -348,8 +349,7 @@ def fit_from_cache(estimator: Estimator, cache: Cache) -> Estimator:
 
 
 def _describe_obstacle(estimator: str, obstacle: StreamingObstacle) -> str:
-    name = obstacle.parameter
-    if name is None:
+    if (name := obstacle.parameter) is None:
         return f"{estimator} {obstacle.reason}: use fit"
     instead = " or ".join(f"{name}={value!r}" for value in obstacle.instead)
     return f"{name}={obstacle.value!r} {obstacle.reason}: use {instead}, or fit"

@@ -19,6 +19,7 @@ from ..data.table import Data, DataError, typed_labels
 from ..preprocessing.recipe import Recipe
 from ..progress import Progress, ProgressCallback, progress_callback
 from ..svm.not_separable import NotSeparable
+from .consultation import consult
 from .metrics import Confusion
 from .preparation import Prepared, as_matrix, describe_provenance, prepare, read_with_digest, require_labels
 from .request import Request
@@ -160,7 +161,7 @@ def train(request: Request, watch: ProgressCallback | None = None) -> Outcome:
         history=history,
         seconds=seconds,
         total_seconds=time.perf_counter() - started,
-        notes=(*prepared.notes, *warned),
+        notes=(*prepared.notes, *consult(request, data, prepared), *warned),
         prepared=prepared,
         provenance=describe_provenance(request, data, digest, len(prepared.y)),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -17,6 +18,7 @@ from .leaks import find_leaks
 MIN_SCALE_RATIO = 100.0  # ratio of two column ranges
 MIN_OFFSET_RATIO = 10.0  # ratio of a column's distance from zero to its range
 MAX_LISTED = 5
+UNNAMED = re.compile(r"column [0-9]+")  # a column of a file without a header
 
 
 # --- identifiers and leaks --------------------------------------------------------------------------------------------------
@@ -29,8 +31,9 @@ def identifiers_and_leaks(columns: Mapping[str | int, Array], codes: IntArray, f
     """
     found: dict[Identifier, list[str | int]] = {"row numbers": [], "ids": []}
     for place, (key, cells) in enumerate(columns.items()):
-        name = None if isinstance(key, int) or key == f"column {place}" else key
-        kind = identifier(cells, name, first=place == 0) if cells.dtype.kind == "f" else None
+        name = None if isinstance(key, int) or UNNAMED.fullmatch(key) else key
+        first = place == 0 if isinstance(key, int) else key == "column 0"
+        kind = identifier(cells, name, first=first) if cells.dtype.kind == "f" else None
         if kind is not None:
             found[kind].append(key)
     for of, keys in found.items():
@@ -51,7 +54,7 @@ def identifiers_and_leaks(columns: Mapping[str | int, Array], codes: IntArray, f
 
 
 def _subject(keys: list[str | int]) -> str:
-    names = [str(key) if isinstance(key, int) else repr(key) for key in keys]
+    names = [str(key).removeprefix("column ") if isinstance(key, int) or UNNAMED.fullmatch(key) else repr(key) for key in keys]
     return f"Column{'s' if len(keys) > 1 else ''} {join_and(names, limit=MAX_LISTED)}"
 
 
@@ -67,14 +70,11 @@ def column_scales(columns: Columns, name: ColumnNames, intercept: bool, possible
 
     `possible`: whether the rows may be separable, so that there may be a bound on updates.
     """
-    ranges = columns.ranges
-    varied = np.flatnonzero(~columns.constant)
-    if len(varied) > 1:
+    ranges, ratio = columns.ranges, range_ratio(columns)
+    if ratio >= MIN_SCALE_RATIO:
+        varied = np.flatnonzero(~columns.constant)
         large, small = (int(varied[pick(ranges[varied])]) for pick in (np.argmax, np.argmin))
-        with np.errstate(over="ignore"):
-            ratio = float(ranges[large] / ranges[small])
-        if ratio >= MIN_SCALE_RATIO:
-            yield _scales(columns, name, large, small, ratio, possible)
+        yield _scales(columns, name, large, small, ratio, possible)
     if len(constant := np.flatnonzero(columns.constant & (intercept | (columns.minimum == 0)))):
         keys: list[str | int] = [c if name.names is None else name.names[c] for c in constant.tolist()]
         have = "have" if len(keys) > 1 else "has"
@@ -96,6 +96,13 @@ def column_scales(columns: Columns, name: ColumnNames, intercept: bool, possible
         )
         evidence = {"columns": far.tolist(), "worst": worst, "times": float(ratios.max())}
         yield Finding("offset", sentence, evidence | {"range": [float(columns.minimum[worst]), float(columns.maximum[worst])]})
+
+
+def range_ratio(columns: Columns) -> float:
+    """The widest range of a column over the narrowest; constant columns do not count."""
+    ranges = columns.ranges[~columns.constant]
+    with np.errstate(over="ignore"):
+        return float(ranges.max() / ranges.min()) if len(ranges) else 1.0
 
 
 def _scales(columns: Columns, name: ColumnNames, large: int, small: int, ratio: float, possible: bool) -> Finding:

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ...array_types import IntArray
 from ...certificates.files import certificate_to_dict
 from ...certificates.statements import Certificate, Inseparable, Separable, Undecided
 from ...reporting.text import count, count_bound, join_and, plural, short
@@ -277,25 +278,32 @@ def long_rows(given: LabeledRows, certificate: Certificate) -> Iterator[Finding]
 
 def class_imbalance(given: LabeledRows, separable: bool, form: AdviceForm) -> Iterator[Finding]:
     """A class with few rows."""
-    counts = np.bincount(given.codes)
-    n, least, most = len(given.codes), int(counts.argmin()), int(counts.argmax())
+    found = describe_imbalance(given.classes.tolist(), np.bincount(given.codes), None if separable else form)
+    if found is not None and separable and found.evidence["rows"] > 1:
+        sentence = f"{found.sentence} This does not prevent convergence: the bound does not depend on the number of rows."
+        found = Finding(found.kind, sentence, found.evidence)
+    yield from [] if found is None else [found]
+
+
+def describe_imbalance(labels: list[Any], counts: IntArray, form: AdviceForm | None) -> Finding | None:
+    """The class with the fewest rows, if they are few; `form`: how to give them more weight, if that is possible."""
+    n, least, most = int(counts.sum()), int(counts.argmin()), int(counts.argmax())
     few = int(counts[least])
     if few * len(counts) > 2 * SMALL_CLASS_SHARE * n and not (few == 1 and n >= MIN_ROWS_FOR_SINGLETON):
-        return
-    labels = given.classes.tolist()
+        return None
     rest = n - int(counts[most])
     sentence = f"Class {labels[least]!r} has only {plural(few, 'row')} of {count(n)}"
     if rest <= 2 * SMALL_CLASS_SHARE * n:
         sentence += f"; always predicting {labels[most]!r} misclassifies only {count(rest)}, so accuracy is not informative"
     if few == 1:
         sentence += ". Everything learned about that class depends on a single row."
-    elif separable:
-        sentence += ". This does not prevent convergence: the bound does not depend on the number of rows."
-    else:
+    elif form is not None:
         balanced = form.parameter("class_weight='balanced'", "--class-weight balanced")
         sentence += f". If that class matters, give its rows more weight: {balanced}."
+    else:
+        sentence += "."
     evidence = {"class": labels[least], "rows": few, "of": n, "most_frequent": labels[most], "others": rest}
-    yield Finding("imbalance", sentence, evidence)
+    return Finding("imbalance", sentence, evidence)
 
 
 # --- advice ----------------------------------------------------------------------------------------------------------------

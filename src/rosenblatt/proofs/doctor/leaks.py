@@ -139,7 +139,7 @@ def _errors_of_values(cells: Array, labels: _Labels) -> BoolArray:
 
 
 def _errors_of_intervals(cells: FloatArray, labels: _Labels) -> BoolArray:
-    """The rows that a threshold misclassifies; with several classes, those that are not in the interval of their class alone."""
+    """The rows that a threshold misclassifies; with several classes, those outside the interval of their class."""
     order = np.argsort(cells, kind="stable")
     cells, codes, weights = cells[order], labels.codes[order], labels.weights[order]
     ends = np.append(np.flatnonzero(cells[1:] != cells[:-1]), len(cells) - 1)  # the last row of each distinct value

@@ -1,0 +1,91 @@
+"""What the doctor sees in the rows of a training run without a proof, in one line each, and nothing about clean rows.
+
+Columns    those that number or identify the rows, or predict the label alone (`proofs/doctor/column_findings.py`)
+Rows       test rows that equal a training row, and equal rows with different labels
+Classes    a class with few rows
+Scales     columns of very different range, if the request leaves them as they are
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..array_types import Array, IntArray, Matrix
+from ..data.table import Data, Table, as_text
+from ..proofs.doctor.column_findings import identifiers_and_leaks, range_ratio
+from ..proofs.doctor.column_statistics import columns_of
+from ..proofs.doctor.duplicates import find_duplicates, row_hashes
+from ..proofs.doctor.findings import AdviceForm, describe_imbalance
+from ..reporting.text import count, percent, plural, short
+from .preparation import Prepared, require_labels
+from .request import Request
+
+# Shares of rows from which copies and conflicting labels are reported: some rows of most files are equal by chance.
+MIN_SHARE_COPIED, MIN_SHARE_FORCED = 0.05, 0.01
+# Rows are equal by nature if there are few possible ones: at most this many times their number.
+MAX_POSSIBLE_PER_ROW = 10
+MIN_SCALE_RATIO = 100.0
+OPTIONS = AdviceForm("rosenblatt train")
+
+
+def consult(request: Request, data: Data, prepared: Prepared) -> tuple[str, ...]:
+    """Return notes on the rows of a file that was read whole."""
+    notes = [*about_columns(data), *_about_rows(prepared)]
+    notes += about_classes(request, prepared.classes, np.bincount(prepared.codes, minlength=len(prepared.classes)))
+    return (*notes, *_about_scales(request, prepared.X))
+
+
+def about_columns(data: Data) -> Iterator[str]:
+    """Yield notes on single columns of a table; those with losses have a note of the recipe."""
+    if isinstance(data.features, Table):
+        named = zip(data.features.names, data.features.columns, strict=True)
+        columns: dict[str | int, Array] = {name: cells for name, cells in named if name not in data.losses}
+        codes = np.unique(as_text(require_labels(data)), return_inverse=True)[1]
+        yield from map(str, identifiers_and_leaks(columns, codes, OPTIONS))
+
+
+def about_classes(request: Request, classes: Array, sizes: IntArray) -> Iterator[str]:
+    """Yield a note on a class with few rows."""
+    found = describe_imbalance(classes.tolist(), sizes, OPTIONS if "class_weight" in request.choice.options else None)
+    if found is not None:
+        yield found.sentence
+
+
+def _about_rows(prepared: Prepared) -> Iterator[str]:
+    hashes = row_hashes(prepared.X)
+    if prepared.X_test is not None:
+        copied, rows = int(np.isin(row_hashes(prepared.X_test), hashes).sum()), int(prepared.X_test.shape[0])
+        if copied > 1 and copied >= MIN_SHARE_COPIED * rows and not _few_possible(prepared.X):
+            yield (
+                f"{count(copied)} of {plural(rows, 'test row')} ({percent(copied / rows, 1)}) equal a training row, "
+                "which makes the test error optimistic: remove copies from the file."
+            )
+    forced, rows = len(find_duplicates(prepared.X, prepared.codes).outvoted), len(prepared.y)
+    if forced and forced >= MIN_SHARE_FORCED * rows:
+        yield (
+            f"Equal rows have different labels: every model misclassifies at least {count(forced)} of "
+            f"{plural(rows, 'training row')} ({percent(forced / rows, 1)})."
+        )
+
+
+def _few_possible(X: Matrix) -> bool:
+    """Whether the values of the columns allow few different rows."""
+    if not isinstance(X, np.ndarray):
+        return False
+    possible, limit = 0.0, math.log(MAX_POSSIBLE_PER_ROW * len(X))
+    for column in X.T:
+        possible += math.log(len(np.unique(column)))
+        if possible > limit:
+            return False
+    return True
+
+
+def _about_scales(request: Request, X: Matrix) -> Iterator[str]:
+    if request.scale == "none" and isinstance(X, np.ndarray):
+        ratio = range_ratio(columns_of(X))
+        if ratio >= MIN_SCALE_RATIO:
+            factor = short(ratio) if math.isfinite(ratio) else "over 1e308"
+            yield f"Column ranges differ by a factor of {factor} and were not scaled, as requested: leave out --scale none."
