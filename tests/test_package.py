@@ -18,8 +18,10 @@ from rosenblatt.cli import main
 
 def test_the_public_names_are_these_and_sorted() -> None:
     names = "Check Convergence Diagnosis Finding Inseparable Interval MinimumErrors Model ModelError NotSeparable Progress "
-    names += "Separable Stop TextHasher Undecided Update UpdateLog Vocabulary certify doctor load load_certificate losses mail "
-    names += "margin minimum_errors mistake_bound progress_callback radius save save_certificate studio verify "
+    names += (
+        "Separable Stop TextHasher Tuned Undecided Update UpdateLog Vocabulary certify doctor load load_certificate losses "
+    )
+    names += "mail margin minimum_errors mistake_bound progress_callback radius save save_certificate studio tune verify "
     assert rb.__all__ == sorted([*names.split(), *ESTIMATORS])
 
 

@@ -48,6 +48,8 @@ if TYPE_CHECKING:  # `X as X` exports a name
     from .proofs.minimum_errors.minimum_errors import minimum_errors as minimum_errors
     from .studio import studio as studio
     from .svm.not_separable import NotSeparable as NotSeparable
+    from .training.tune import Tuned as Tuned
+    from .training.tune import tune as tune
 
 __version__ = "0.1.0"
 
@@ -68,6 +70,7 @@ _MODULES = {
     "Separable": "certificates.statements",
     "Stop": "online.stopping",
     "TextHasher": "preprocessing.text.hasher",
+    "Tuned": "training.tune",
     "Undecided": "certificates.statements",
     "Update": "online.update_log",
     "UpdateLog": "online.update_log",
@@ -86,6 +89,7 @@ _MODULES = {
     "save": "models.files",
     "save_certificate": "certificates.files",
     "studio": "studio",
+    "tune": "training.tune",
     "verify": "certificates.verify",
 }
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeGuard
 
@@ -64,6 +64,8 @@ class EstimatorEntry:
         Parameters that no other estimator has, as options of the command line and, unless `knobs` hides them, of the page.
     knobs : mapping of str to KnobChanges or None
         How the page shows parameters of this estimator: what differs from the other estimators; None hides a parameter.
+    grid : mapping of str to sequence
+        The values that `tune` tries by default.
     """
 
     module: str
@@ -73,6 +75,7 @@ class EstimatorEntry:
     margin: float | None = 0.0
     options: Mapping[str, Option] = field(default_factory=dict)
     knobs: Mapping[str, KnobChanges | None] = field(default_factory=dict)
+    grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     def load(self, name: str) -> type[LinearClassifier]:
         found: type[LinearClassifier] = getattr(importlib.import_module(self.module), name)
@@ -132,6 +135,7 @@ ESTIMATORS = {
             "max_iter": {"default": 10, "high": 100, "help": "Passes over the points."},
             "r": {"help": "Larger values make smaller steps.", "before": "multiclass"},
         },
+        grid={"r": (0.01, 0.1, 1.0, 10.0, 100.0)},
     ),
     "LinearMSE": EstimatorEntry(
         "rosenblatt.estimators.linear_mse",
@@ -147,6 +151,7 @@ ESTIMATORS = {
                 "low": 0.0, "high": 100.0, "log": False, "before": "multiclass",
             },
         },
+        grid={"alpha": (0.0, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)},
     ),
     "MaxMargin": EstimatorEntry(
         "rosenblatt.estimators.max_margin",
@@ -184,6 +189,7 @@ ESTIMATORS = {
             "C": {"help": "Aggressiveness: how far one update may move the weights."},
             "variant": {"help": "The rule for the length of a step.", "before": "multiclass"},
         },
+        grid={"keep": ("average",), "C": (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)},
     ),
     "Perceptron": EstimatorEntry(
         "rosenblatt.estimators.perceptron",
@@ -209,6 +215,7 @@ ESTIMATORS = {
                 "help": "The run stops when the weight vector is longer than this; empty: no limit.",
             },
         },
+        grid={"keep": ("average", "last", "pocket"), "margin": (0.0, "auto")},
     ),
     "SoftMargin": EstimatorEntry(
         "rosenblatt.estimators.soft_margin",
@@ -229,6 +236,7 @@ ESTIMATORS = {
             "penalize_intercept": {"help": "Whether the intercept counts in |w|.", "before": "vote_count"},
             "max_iter": None,  # never reached
         },
+        grid={"C": (1e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1e4)},
     ),
 }  # fmt: skip
 

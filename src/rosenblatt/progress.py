@@ -160,6 +160,16 @@ def current_callback(verbose: bool = False) -> ProgressCallback | None:
     return write
 
 
+@contextmanager
+def without_callback() -> Iterator[None]:
+    """Report nothing in a `with` block: one fit of many, whose caller reports how many are done."""
+    token = _callback.set(None)
+    try:
+        yield
+    finally:
+        _callback.reset(token)
+
+
 def problem_callback(callback: ProgressCallback | None, head: int, n_heads: int) -> ProgressCallback | None:
     """A callback for one of several binary problems, which adds its position; `callback` itself if there is only one."""
     if callback is None or n_heads == 1:
@@ -167,8 +177,10 @@ def problem_callback(callback: ProgressCallback | None, head: int, n_heads: int)
     return lambda progress: callback(replace(progress, heads=(head,)))
 
 
-def report_progress(iterations: int, gap: float | None = None, text: str = "", verbose: bool = False) -> None:
+def report_progress(
+    iterations: int, gap: float | None = None, text: str = "", verbose: bool = False, total: int | None = None
+) -> None:
     """Report progress to the installed callback, if there is one; with `verbose`, also as a line to standard error."""
     callback = current_callback(verbose)
     if callback is not None:
-        callback(Progress(iterations, gap=gap, text=text))
+        callback(Progress(iterations, max_iter=total, gap=gap, text=text))

@@ -17,7 +17,7 @@ def test_summary_fields(tmp_path):
     found = rosenblatt("train", "example:iris", "-o", tmp_path / "m.safetensors")
     assert found.code == 0
     names = [line.split("  ")[0] for line in found.out.splitlines() if not line.startswith(" ")]
-    assert names == ["data", "algorithm", "fit", "work", "training", "test", "margin", "proof", "time", "model"]
+    assert names == ["data", "algorithm", "fit", "work", "training", "test", "baseline", "margin", "proof", "time", "model"]
     assert "95 % interval" in found.out
     assert "m.safetensors" in found.out
 

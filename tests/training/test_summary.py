@@ -24,12 +24,12 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 
 
 def confusion(errors: int, rows: int) -> Confusion:
-    return Confusion(np.array([[rows - errors, errors], [0, 0]]))
+    return Confusion(np.array([[rows - errors, errors, 0], [0, 0, 0], [0, 0, 0]]))
 
 
 def test_lines_come_in_the_order_of_the_work(outcome: Outcome) -> None:
     names = [name for name, _ in summarize(outcome) if name]
-    assert names == ["data", "algorithm", "fit", "work", "training", "test", "margin", "proof", "time"]
+    assert names == ["data", "algorithm", "fit", "work", "training", "test", "baseline", "recall", "margin", "proof", "time"]
     assert [text for name, text in summarize(outcome) if not name] == list(outcome.notes)
 
 
@@ -113,7 +113,8 @@ def test_facts_of_the_report_are_short(outcome: Outcome) -> None:
 
 KEYS = [
     "data", "classes", "notes", "algorithm", "estimator", "parameters", "stop", "n_iter", "updates", "updates_possible",
-    "updates_per_pass", "training", "test", "folds", "margin", "proof", "proof_rows", "verdict", "seconds",
+    "updates_per_pass", "training", "test", "folds", "baseline", "recall", "warnings", "margin", "proof",
+    "proof_rows", "verdict", "seconds",
 ]  # fmt: skip
 
 
@@ -123,7 +124,7 @@ def test_the_keys_of_the_json(outcome: Outcome) -> None:
     assert list(found["data"]) == ["source", "rows", "columns"]
     assert list(found["stop"]) == ["reason", "sentence"]
     assert list(found["training"]) == list(found["test"]) == ["rows", "errors", "error", "interval"]
-    assert list(found["seconds"]) == ["learning", "all"]
+    assert list(found["seconds"]) == ["learning", "compiling", "all"]
     assert found["updates"] == sum(found["updates_per_pass"])
     assert (found["classes"], found["folds"]) == (["ash", "birch", "cedar"], [])
     assert (found["verdict"], found["training"]["rows"]) == ("inseparable", outcome.rows)

@@ -49,7 +49,7 @@ def command(data: str, algorithms: list[str] | None, as_json: bool, **given: Any
       rosenblatt compare spambase.data
       rosenblatt compare a9a --test a9a.t --algorithms average,pa-1,soft-margin
     """
-    from ..training.compare import choose_algorithms, choose_winner, compare, prepare_comparison
+    from ..training.compare import choose_algorithms, choose_winner, compare, judge_winner, prepare_comparison
     from ..training.request import Request
     from .console import bar, note, out, print_json
 
@@ -65,9 +65,11 @@ def command(data: str, algorithms: list[str] | None, as_json: bool, **given: Any
         entries = list(compare(request, prepared, names, lambda name: watch))
     verdict = choose_winner(entries)
     winner = verdict.winner
+    judgment = judge_winner(prepared, winner)
     if as_json:
         listed = [entry.to_dict() for entry in entries]
-        print_json({"entries": listed, "winner": winner and winner.algorithm, "why": verdict.sentence})
+        judged = {} if judgment is None else judgment.to_dict()
+        print_json({"entries": listed, "winner": winner and winner.algorithm, "why": verdict.sentence, **judged})
         return
     console = out()
     console.print(comparison_table(entries, winner, console.width))
@@ -75,6 +77,10 @@ def command(data: str, algorithms: list[str] | None, as_json: bool, **given: Any
         if entry.failed:
             console.print(f"   {entry.algorithm}: {entry.failed}", style="dim", soft_wrap=True)
     console.print(f"\n{verdict.sentence}", soft_wrap=True)
+    if judgment is not None:
+        console.print(f"baseline: {judgment.baseline_text}", soft_wrap=True)
+        for sentence in judgment.warnings:
+            console.print(f"warning: {sentence}", soft_wrap=True)
 
 
 def comparison_table(entries: list[Entry], winner: Entry | None, width: int = 120) -> Table:

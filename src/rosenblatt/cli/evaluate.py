@@ -10,6 +10,8 @@ import click
 from .options import about_data, as_json, data_argument, load_first, model_argument, options_for
 
 if TYPE_CHECKING:
+    from ..models.model import Model
+    from ..training.judgment import Judgment
     from ..training.metrics import Confusion
 
 # Classes up to which the confusion matrix is printed in full.
@@ -24,9 +26,9 @@ MAX_MATRIX_CLASSES = 12
 def command(model: str, data: str, as_json: bool, **given: Any) -> None:
     """Measure the accuracy of a model on a labeled file.
 
-    Prints the error with its 95 % interval, the confusion matrix (rows: true classes, columns: predicted classes), precision,
-    recall and F1 of each class, and the area under the ROC curve (for more than two classes: the mean of each class against
-    the rest).
+    Prints the error with its 95 % interval, beside it the error of always predicting the largest class, the confusion matrix
+    (rows: true classes, columns: predicted classes), precision, recall and F1 of each class, and the area under the ROC curve
+    (for more than two classes: the mean of each class against the rest).
 
     \b
     Examples:
@@ -34,35 +36,49 @@ def command(model: str, data: str, as_json: bool, **given: Any) -> None:
       rosenblatt evaluate adult.safetensors adult.test --json
     """
     from ..models.files import load_model
+    from ..training.judgment import Judgment
     from ..training.metrics import Confusion, mean_auc
     from .console import print_json
-    from .predict import codes_and_scores
+    from .predict import predict_labeled
 
     loaded = load_first(load_model, model, data)
-    true, predicted, scores = codes_and_scores(loaded, data, options_for(loaded, given))
-    confusion = Confusion.of(true, predicted, len(loaded.classes))
-    area = mean_auc(scores, true) if scores.shape[1] in (1, len(loaded.classes)) else math.nan
+    tested = predict_labeled(loaded, data, options_for(loaded, given))
+    confusion = Confusion.of(tested.true, tested.predicted, len(loaded.classes))
+    known = tested.scores.shape[1] in (1, len(loaded.classes))
+    area = mean_auc(tested.scores, tested.true) if known else math.nan
     names = [str(label) for label in loaded.classes.tolist()]
+    no_test = "The model was trained on rows of this file" if _trained_on(loaded, data, tested.sha256) else ""
+    judgment = Judgment(confusion, names, noun="row", no_test=no_test)
     if as_json:
         columns = zip(names, confusion.precision, confusion.recall, confusion.f1, strict=True)
         classes = [{"label": n, "precision": p, "recall": r, "f1": f} for n, p, r, f in columns]
         auc = {"auc": None if math.isnan(area) else area}
-        print_json(confusion.to_dict() | auc | {"classes": classes, "confusion": confusion.counts.tolist()})
+        judged = judgment.to_dict()
+        judged.pop("recall")  # among the classes
+        print_json(confusion.to_dict() | auc | judged | {"classes": classes, "confusion": confusion.counts.tolist()})
         return
-    _print_measures(confusion, area)
+    _print_measures(judgment, area)
     _print_classes(confusion, names)
 
 
-def _print_measures(confusion: Confusion, area: float) -> None:
+def _trained_on(model: Model, data: str, sha256: str | None) -> bool:
+    """Whether a file is the one that the model was trained on: by its digest, or an example by its name."""
+    if sha256 is None:
+        return bool(model.provenance.get("data") == data)
+    return bool(model.provenance.get("sha256") == sha256)
+
+
+def _print_measures(judgment: Judgment, area: float) -> None:
     from ..reporting.text import count, fixed, percent, percent_range
     from .console import print_fields
 
+    confusion = judgment.confusion
     interval = percent_range(*confusion.interval)
     error = f"{percent(confusion.error, decimals=2)} ({count(confusion.errors)} wrong), 95 % interval {interval}"
-    fields = [("rows", count(confusion.rows)), ("error", error)]
+    fields = [("rows", count(confusion.rows)), ("error", error), ("baseline", judgment.baseline_text)]
     if not math.isnan(area):
         fields.append(("AUC", fixed(area)))
-    print_fields(fields)
+    print_fields(fields + [("warning", sentence) for sentence in judgment.warnings])
 
 
 def _print_classes(confusion: Confusion, names: list[str]) -> None:

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -143,20 +143,32 @@ def _text_line(label: object, scores: list[float] | None) -> str:
     return "\t".join([str(label), *map(repr, scores or ())]) + "\n"
 
 
-def codes_and_scores(model: Model, data: str, options: Options) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return the true codes, the predicted codes and the scores of a labeled file; report what the model does not know."""
+class PredictedRows(NamedTuple):
+    """The true codes, the predicted codes and the scores of a labeled file, with its digest (None for an example)."""
+
+    true: IntArray
+    predicted: IntArray
+    scores: FloatArray
+    sha256: str | None
+
+
+def predict_labeled(model: Model, data: str, options: Options) -> PredictedRows:
+    """Predict the rows of a labeled file; report what the model does not know."""
     import numpy as np
 
-    from ..data.readers.read import chunks
+    from ..data.readers import is_example
+    from ..data.readers.read import chunks, digest, open_source
     from ..data.readers.sources import display_name
     from ..data.table import codes_of
 
     true, predicted, scores = [], [], []
     unknown = Unknown(model.recipe)
-    for chunk in chunks(data, options, CHUNK_BYTES):
-        true.append(codes_of(chunk, model.classes))
-        scores.append(model.scores(chunk))
-        predicted.append(model.winners(scores[-1]))
-        unknown.add(chunk)
+    with open_source(data) as source:
+        for chunk in chunks(source, options, CHUNK_BYTES):
+            true.append(codes_of(chunk, model.classes))
+            scores.append(model.scores(chunk))
+            predicted.append(model.winners(scores[-1]))
+            unknown.add(chunk)
+        sha256 = None if is_example(source) else digest(source)
     unknown.report(display_name(data))
-    return np.concatenate(true), np.concatenate(predicted), np.concatenate(scores)
+    return PredictedRows(np.concatenate(true), np.concatenate(predicted), np.concatenate(scores), sha256)

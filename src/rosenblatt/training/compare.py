@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +16,7 @@ from ..online.run import OutOfRangeError
 from ..progress import ProgressCallback
 from ..reporting.text import count, join_and, short
 from ..svm.not_separable import NotSeparable
+from .judgment import Judgment
 from .metrics import Confusion
 from .preparation import Prepared, prepare
 from .request import Request
@@ -24,8 +24,6 @@ from .train import fit, predict_codes, training_margin
 
 # Work (rows times stored values) up to which algorithms that scan all rows for each update run by default.
 MAX_FULL_SCAN_WORK = 1 << 32
-# Rows of each class in the fit that compiles the kernels before the timed one.
-WARM_UP_ROWS_PER_CLASS = 4
 # Differences with a smaller p-value are called significant.
 SIGNIFICANCE = 0.05
 
@@ -97,16 +95,15 @@ def compare(
 
 
 def _run(request: Request, prepared: Prepared, name: str, watch: ProgressCallback | None) -> Entry:
-    _warm_up(request, prepared, name)
     try:
-        estimator, _, seconds, _ = fit(request.make(name), prepared, watch)
+        fitted = fit(request.make(name), prepared, watch)
     except NotSeparable:
         return Entry(name, failed="no plane separates the rows")
     except OutOfRangeError as error:
         return Entry(name, failed=error.problem)
     except ValueError as error:
         return Entry(name, failed=str(error))
-    n_classes = len(prepared.classes)
+    estimator, n_classes = fitted.estimator, len(prepared.classes)
     train = Confusion.of(prepared.codes, predict_codes(estimator, prepared.X), n_classes)
     test = right = None
     if prepared.codes_test is not None and prepared.X_test is not None:
@@ -120,17 +117,9 @@ def _run(request: Request, prepared: Prepared, name: str, watch: ProgressCallbac
         n_iter=estimator.n_iter_,
         updates=estimator._updates_made,
         stop=estimator.stop_.reason,
-        seconds=seconds,
+        seconds=fitted.seconds,
         right=right,
     )
-
-
-def _warm_up(request: Request, prepared: Prepared, name: str) -> None:
-    """Fit a few rows of each class, so that the time of the real fit does not include compilation."""
-    each = [np.flatnonzero(prepared.codes == code)[:WARM_UP_ROWS_PER_CLASS] for code in range(len(prepared.classes))]
-    rows = np.sort(np.concatenate(each))
-    with contextlib.suppress(ValueError):
-        fit(request.make(name), replace(prepared, X=prepared.X[rows], y=prepared.y[rows]))
 
 
 # --- The winner
@@ -203,6 +192,17 @@ def choose_winner(entries: Sequence[Entry]) -> Verdict:
         return Verdict(best, second)
     gained, lost = int((best.right & ~second.right).sum()), int((second.right & ~best.right).sum())
     return Verdict(best, second, gained=gained, lost=lost, p_value=mcnemar(gained, lost))
+
+
+def judge_winner(prepared: Prepared, winner: Entry | None) -> Judgment | None:
+    """Judge the rows that decided about the winner, beside the baseline; None if every algorithm failed."""
+    if winner is None or winner.judged is None:
+        return None
+    names = [str(label) for label in prepared.classes.tolist()]
+    sizes = np.bincount(prepared.codes, minlength=len(names))
+    if winner.test is None:
+        return Judgment(winner.judged, names, sizes, "training row", "The algorithms were not tested on other rows")
+    return Judgment(winner.judged, names, sizes)
 
 
 def mcnemar(gained: int, lost: int) -> float:

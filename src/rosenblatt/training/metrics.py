@@ -15,7 +15,7 @@ from ..array_types import Array, BoolArray, FloatArray, IntArray
 NORMAL_QUANTILE = 1.959963984540054
 
 
-def wilson(errors: int, rows: int) -> tuple[float, float]:
+def wilson(errors: float, rows: float) -> tuple[float, float]:
     """Return the 95 % score interval of a share (E. Wilson, JASA 22, 1927).
 
     It lies between 0 and 1 and is informative at 0 errors, too.

@@ -18,7 +18,7 @@ from ..data.readers.read import digest as digest_of
 from ..data.readers.read import open_source, read
 from ..data.table import Data, DataError, as_text, codes_of, rounded_integers, typed_labels
 from ..preprocessing.recipe import Recipe
-from ..reporting.text import count
+from ..reporting.text import count, quoted_list
 from .request import Request
 from .split import MIN_TEST_ROWS, Holdout
 
@@ -50,6 +50,7 @@ class Prepared:
     notes: tuple[str, ...] = ()
     positions: IntArray | None = None  # positions of the training rows in the file; None if all rows are training rows
     rounded: DataError | None = None  # why nothing can be proved about the training rows, see `rounded_integers`
+    test_sha256: str | None = None  # of the test file, if there is one
 
     @property
     def codes(self) -> IntArray:
@@ -100,8 +101,11 @@ def prepare(request: Request, data: Data, test: Data | None = None) -> Prepared:
             untested = reason_without_test(request)
     check_weight_count(data, len(np.unique(as_text(require_labels(data)))))
     recipe = learn_recipe(request, [data])
+    test_sha256 = None
     if test is None and request.test is not None:
-        test = read(request.test, options_for_recipe(recipe, request.options, data.label_name))
+        with open_source(request.test) as source:
+            test = read(source, options_for_recipe(recipe, request.options, data.label_name))
+            test_sha256 = None if is_example(source) else digest_of(source)
     if recipe.width == 0:
         raise DataError(data.source, "the file has no columns besides the labels")
     y = typed_labels(require_labels(data))
@@ -112,7 +116,20 @@ def prepare(request: Request, data: Data, test: Data | None = None) -> Prepared:
     if test is None or test.n_rows == 0:
         return Prepared(recipe, classes, X, y, notes=notes, rounded=rounded)
     X_test, codes_test = as_matrix(recipe.rows(test)), codes_of(test, classes)
-    return Prepared(recipe, classes, X, y, X_test, codes_test, notes, data.positions, rounded)
+    if request.holdout_share is not None:
+        notes += untested_classes(classes, np.bincount(codes_test, minlength=len(classes)))
+    return Prepared(recipe, classes, X, y, X_test, codes_test, notes, data.positions, rounded, test_sha256)
+
+
+def untested_classes(classes: Array, test_rows: IntArray) -> tuple[str, ...]:
+    """Return a note about classes with too few rows to hold one out."""
+    untested = classes[test_rows == 0].tolist()
+    if not untested:
+        return ()
+    listed = quoted_list([str(label) for label in untested])
+    if len(untested) == 1:
+        return (f"Class {listed} has too few rows to hold one out: it is trained on, but not tested.",)
+    return (f"Classes {listed} have too few rows to hold one out: they are trained on, but not tested.",)
 
 
 def reason_without_test(request: Request) -> str:
@@ -170,7 +187,9 @@ def options_for_recipe(recipe: Recipe, options: Options, label: str | None) -> O
     )  # fmt: skip
 
 
-def describe_provenance(request: Request, data: Data, digest: str | None, rows: int) -> dict[str, Any]:
+def describe_provenance(
+    request: Request, data: Data, digest: str | None, rows: int, test_digest: str | None = None
+) -> dict[str, Any]:
     """Describe the data of a model and how files are read for it."""
     options = request.options
     reading = {"label": data.label_name, "missing": options.missing, "zero_based": options.zero_based}
@@ -179,6 +198,7 @@ def describe_provenance(request: Request, data: Data, digest: str | None, rows: 
         "sha256": digest,
         "rows": rows,
         "columns": int(data.features.shape[1]),
+        "test_sha256": test_digest,
         "reading": {name: value for name, value in reading.items() if value is not None},
     }
 

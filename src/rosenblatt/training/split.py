@@ -11,13 +11,14 @@ Guarantee  each class gives its share to within one row, and the choice does not
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..array_types import Array, BoolArray, FloatArray, IntArray
 from ..data.table import as_text
-from ..reporting.text import plural, short
+from ..reporting.text import plural, quoted_list, short
 
 # Constants of splitmix64: the increment and the two multipliers.
 SPLITMIX64 = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
@@ -92,8 +93,10 @@ def _hash_groups(group: IntArray, seed: int, label: str) -> FloatArray:
     return hashed
 
 
-def assign_folds(codes: IntArray, n_folds: int, seed: int = 0) -> IntArray:
+def assign_folds(codes: IntArray, n_folds: int, seed: int = 0, names: Sequence[object] | None = None) -> IntArray:
     """Assign each row a fold, 0 to n_folds - 1, so that each class is spread evenly over the folds.
+
+    The error names the classes by `names`; by default, by their codes.
 
     Raises
     ------
@@ -109,8 +112,11 @@ def assign_folds(codes: IntArray, n_folds: int, seed: int = 0) -> IntArray:
         raise ValueError(f"--cv must be at least 2, got {n_folds}")
     if n_folds > len(codes):
         raise ValueError(f"--cv must be at most the number of rows, got {n_folds} folds for {plural(len(codes), 'row')}")
-    if np.bincount(codes).min() < 2:
-        raise ValueError("--cv needs at least two rows of every class; one class has a single row")
+    single = np.flatnonzero(np.bincount(codes) < 2).tolist()
+    if single:
+        listed = quoted_list([str(code if names is None else names[code]) for code in single])
+        has = "class {} has" if len(single) == 1 else "classes {} have"
+        raise ValueError(f"--cv needs at least two rows of every class, but {has.format(listed)} a single row")
     rng = np.random.default_rng(seed)
     fold = np.empty(len(codes), np.int64)
     shift = 0

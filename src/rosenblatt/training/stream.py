@@ -26,7 +26,7 @@ from ..data.cache_header import OutdatedCacheError
 from ..data.cache_writer import CacheWriter, temporary_caches
 from ..data.csr import CSRMatrix
 from ..data.readers import is_example
-from ..data.readers.read import chunks
+from ..data.readers.read import chunks, open_source
 from ..data.readers.sources import Source
 from ..data.table import Data, as_text, codes_of, typed_labels
 from ..estimators.base import LinearClassifier, StreamingObstacle
@@ -48,7 +48,7 @@ from .preparation import (
 )
 from .request import Request, option_of
 from .split import Holdout
-from .train import Outcome, PassRecord, messages_of, record_fit
+from .train import Outcome, PassRecord, messages_of, record_fit, same_file, timed
 
 # Bytes of the file that are parsed at a time; their rows take a few times as much memory.
 CHUNK_BYTES = 1 << 22
@@ -101,9 +101,8 @@ def train_stream(
     with contextlib.ExitStack() as stack:
         caches = _open_caches(request, cache_path, beside, watch, stack)
         warned = stack.enter_context(record_fit(history, watch))
-        fit_started = time.perf_counter()
-        fit_from_cache(estimator, caches.train)
-        seconds = time.perf_counter() - fit_started
+        with timed() as times:
+            fit_from_cache(estimator, caches.train)
         test = None if caches.test is None else _count_errors(estimator, caches.test)
         sample = sample_rows(caches.train)
         classes = about_classes(request, caches.train.classes, caches.train.counts)
@@ -116,8 +115,10 @@ def train_stream(
             train=_count_errors(estimator, caches.train),
             test=test,
             history=tuple(history),
-            seconds=seconds,
+            seconds=times.fit,
             total_seconds=time.perf_counter() - started,
+            compile_seconds=times.compile,
+            test_is_training_file=same_file(request, caches.provenance.get("sha256"), caches.provenance.get("test_sha256")),
             notes=(*caches.notes, *order, *classes, *messages_of(warned, estimator.stop_)),
             sample=sample,
             provenance=caches.provenance,
@@ -194,14 +195,17 @@ def _build_caches(request: Request, train: Path, test: Path | None, key: str, wa
                     testing.write(chunk.take(held))
             digest = source.sha256 or ""
         assert first is not None
+        test_digest = None
         if request.test is not None and testing is not None:
             options = options_for_recipe(recipe, request.options, first.label_name)
-            for chunk in chunks(request.test, options, CHUNK_BYTES):
-                require_labels(chunk)
-                testing.write(chunk)
+            with open_source(request.test) as file:
+                for chunk in chunks(file, options, CHUNK_BYTES):
+                    require_labels(chunk)
+                    testing.write(chunk)
+                test_digest = None if is_example(file) else file.sha256
         untested = reason_without_test(request) if testing is not None and not testing.rows else None
         notes = tuple(note for note in (first.note, *recipe.notes, *about_columns(first), untested) if note)
-        provenance = describe_provenance(request, first, digest, training.rows)
+        provenance = describe_provenance(request, first, digest, training.rows, test_digest)
         meta, arrays = recipe.to_parts()
         plain = {name: (array.dtype.str, array.tolist()) for name, array in arrays.items()}
         stored = {"recipe": meta, "arrays": plain, "provenance": provenance, "notes": list(notes), "tested": untested is None}
@@ -286,13 +290,10 @@ def sample_rows(cache: Cache) -> tuple[Matrix, Array]:
         parts.append((cache.chunk(start, stop).copy(), cache.codes[start:stop].copy()))
         cache.drop(0, n)  # all, since neighboring pages are mapped as well
     codes = np.concatenate([codes for _, codes in parts])
-    rows: Matrix
-    if cache.header.sparse:
-        import scipy.sparse as sp
+    import scipy.sparse as sp
 
-        rows = sp.vstack([rows for rows, _ in parts], format="csr")
-    else:
-        rows = np.concatenate([rows for rows, _ in parts])
+    blocks = [rows for rows, _ in parts]
+    rows: Matrix = sp.vstack(blocks, format="csr") if cache.header.sparse else np.concatenate(blocks)
     return rows, cache.classes[codes]
 
 
@@ -349,10 +350,10 @@ def fit_from_cache(estimator: Estimator, cache: Cache) -> Estimator:
 
 
 def _describe_obstacle(estimator: str, obstacle: StreamingObstacle) -> str:
-    if (name := obstacle.parameter) is None:
+    if obstacle.parameter is None:
         return f"{estimator} {obstacle.reason}: use fit"
-    instead = " or ".join(f"{name}={value!r}" for value in obstacle.instead)
-    return f"{name}={obstacle.value!r} {obstacle.reason}: use {instead}, or fit"
+    instead = " or ".join(f"{obstacle.parameter}={value!r}" for value in obstacle.instead)
+    return f"{obstacle.parameter}={obstacle.value!r} {obstacle.reason}: use {instead}, or fit"
 
 
 def _class_weights(learner: LinearClassifier, cache: Cache) -> Array | None:

@@ -8,6 +8,7 @@ from ..certificates.sentences import describe_separation
 from ..certificates.statements import Inseparable, Separable
 from ..reporting.terminal import SPARKLINE_BARS, sparkline
 from ..reporting.text import comma_list, count, count_bound, duration, percent, percent_range, plural, short
+from .judgment import Judgment
 from .metrics import Confusion
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 LISTED_CLASSES = 6
 # From this many passes on, the updates of each pass are drawn as a sparkline.
 SPARKLINE_PASSES = 3
+
+# Compilation that takes less is not mentioned: kernels that the cache on disk has are loaded in a moment.
+MIN_COMPILE_SECONDS = 0.2
 
 # Hypotheses that combine all weights of a run, by the value of `keep`.
 COMBINED = {"average": "the average of all weights of the run", "vote": "the vote of all weights of the run"}
@@ -44,12 +48,39 @@ def summarize(outcome: Outcome) -> list[tuple[str, str]]:
         single = percent_range(min(errors), max(errors))
         folds = f"{_error(total)}, 95 % interval {percent_range(*total.interval)}; single folds {single}"
         lines.append((f"{len(outcome.folds)} folds", folds))
+    lines += _judgment_lines(outcome)
     if outcome.margin is not None:
         lines.append(("margin", _margin(outcome.margin, outcome.train.errors)))
     if outcome.certificate is not None:
         lines.append(("proof", _proof(outcome).partition("\n")[0]))
-    lines.append(("time", f"{duration(outcome.seconds)} to fit, {duration(outcome.total_seconds)} in total"))
+    lines.append(("time", _time(outcome)))
     return lines
+
+
+def judge(outcome: Outcome) -> Judgment:
+    """The rows that decide about the model, beside the baseline: those tested on, or without a test the training rows."""
+    names = [str(label) for label in outcome.classes.tolist()]
+    sizes = outcome.train.counts.sum(axis=1)
+    tested = outcome.test or (pool(outcome.folds) if outcome.folds else None)
+    if tested is None:
+        return Judgment(outcome.train, names, sizes, "training row", "The model was not tested on other rows")
+    no_test = "The test file is the training file" if outcome.test_is_training_file else ""
+    return Judgment(tested, names, sizes, no_test=no_test)
+
+
+def _judgment_lines(outcome: Outcome) -> list[tuple[str, str]]:
+    judgment = judge(outcome)
+    lines = [("baseline", judgment.baseline_text)]
+    if judgment.uneven:
+        lines.append(("recall", judgment.recall_text))
+    return lines + [("warning", sentence) for sentence in judgment.warnings]
+
+
+def _time(outcome: Outcome) -> str:
+    text = f"{duration(outcome.seconds)} to fit, {duration(outcome.total_seconds)} in total"
+    if outcome.compile_seconds < MIN_COMPILE_SECONDS:
+        return text
+    return f"{text}, of which {duration(outcome.compile_seconds)} to compile kernels, once"
 
 
 def list_facts(outcome: Outcome) -> list[tuple[str, str]]:
@@ -69,6 +100,7 @@ def list_facts(outcome: Outcome) -> list[tuple[str, str]]:
     if tested is not None:
         name = "test error" if outcome.test is not None else f"error in {len(outcome.folds)} folds"
         facts += [(name, percent(tested.error, 2)), ("95 % interval", percent_range(*tested.interval))]
+    facts.append(("baseline error", percent(judge(outcome).baseline, 2)))
     if outcome.margin is not None:
         facts.append(("margin", short(outcome.margin) if outcome.margin > 0.0 else "none"))
     facts += [("time to fit", duration(outcome.seconds)), ("estimator", _call(estimator))]
@@ -94,12 +126,13 @@ def as_dict(outcome: Outcome) -> dict[str, Any]:
         "training": outcome.train.to_dict(),
         "test": None if outcome.test is None else outcome.test.to_dict(),
         "folds": [fold.to_dict() for fold in outcome.folds],
+        **judge(outcome).to_dict(),
         "margin": outcome.margin,
         "proof": _proof(outcome) or None,
         # Of the file, counted from 1, as in the sentence.
         "proof_rows": [row + 1 for row in certificate.rows] if isinstance(certificate, Inseparable) else None,
         "verdict": None if certificate is None else certificate.verdict,
-        "seconds": {"learning": outcome.seconds, "all": outcome.total_seconds},
+        "seconds": {"learning": outcome.seconds, "compiling": outcome.compile_seconds, "all": outcome.total_seconds},
     }
 
 

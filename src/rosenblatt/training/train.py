@@ -43,12 +43,13 @@ class PassRecord(NamedTuple):
 
 
 class FitResult(NamedTuple):
-    """A fitted estimator, its passes, the seconds it took, and the warnings it raised."""
+    """A fitted estimator, its passes, the seconds it took without compilation, its warnings, and the seconds to compile."""
 
     estimator: LinearClassifier
     history: tuple[PassRecord, ...]
     seconds: float
     warnings: tuple[str, ...]
+    compile_seconds: float
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,11 @@ class Outcome:
         Proof that the training rows are separable or not.
     history : tuple of PassRecord
     seconds, total_seconds : float
-        Duration of the fit alone, and of reading, fitting and testing together.
+        Duration of the fit alone, without compilation, and of reading, fitting and testing together.
+    compile_seconds : float
+        Time during the fit in which kernels were compiled, or loaded from the cache on disk.
+    test_is_training_file : bool
+        Whether the test file is the training file.
     notes : tuple of str
         Sentences about the data and the fit.
     prepared : Prepared or None
@@ -103,6 +108,8 @@ class Outcome:
     history: tuple[PassRecord, ...] = ()
     seconds: float = 0.0
     total_seconds: float = 0.0
+    compile_seconds: float = 0.0
+    test_is_training_file: bool = False
     notes: tuple[str, ...] = ()
     prepared: Prepared | None = None
     sample: tuple[Matrix, Array] | None = None
@@ -141,7 +148,8 @@ def train(request: Request, watch: ProgressCallback | None = None) -> Outcome:
     data, digest = read_with_digest(request)
     prepared = prepare(request, data)
     with rows_of_file(data.source, prepared.positions):
-        estimator, history, seconds, warned = fit(request.make(), prepared, watch)
+        fitted = fit(request.make(), prepared, watch)
+    estimator = fitted.estimator
     folds = () if request.cv is None else cross_validate(request, data, watch)
     certificate, margin = certify_training_rows(request, prepared, data), training_margin(estimator, prepared)
     of_features = certificate
@@ -158,12 +166,14 @@ def train(request: Request, watch: ProgressCallback | None = None) -> Outcome:
         margin=margin,
         bound=update_bound(estimator, prepared.X, prepared.y, of_features, margin),
         certificate=certificate,
-        history=history,
-        seconds=seconds,
+        history=fitted.history,
+        seconds=fitted.seconds,
         total_seconds=time.perf_counter() - started,
-        notes=(*prepared.notes, *consult(request, data, prepared), *warned),
+        compile_seconds=fitted.compile_seconds,
+        test_is_training_file=same_file(request, digest, prepared.test_sha256),
+        notes=(*prepared.notes, *consult(request, data, prepared), *fitted.warnings),
         prepared=prepared,
-        provenance=describe_provenance(request, data, digest, len(prepared.y)),
+        provenance=describe_provenance(request, data, digest, len(prepared.y), prepared.test_sha256),
     )
 
 
@@ -172,11 +182,37 @@ def fit(estimator: LinearClassifier, prepared: Prepared, watch: ProgressCallback
     if prepared.rounded is not None and estimator._states_proofs:
         raise prepared.rounded
     history: list[PassRecord] = []
-    with record_fit(history, watch) as warned, prepared.mark_rounded(estimator):
-        started = time.perf_counter()
+    with record_fit(history, watch) as warned, prepared.mark_rounded(estimator), timed() as times:
         estimator.fit(prepared.X, prepared.y)
+    return FitResult(estimator, tuple(history), times.fit, messages_of(warned, estimator.stop_), times.compile)
+
+
+@dataclass
+class Times:
+    """Seconds of a fit, without compilation, and of the compilation."""
+
+    fit: float = 0.0
+    compile: float = 0.0
+
+
+@contextlib.contextmanager
+def timed() -> Iterator[Times]:
+    """Measure a fit and, apart, the compilation of kernels in it, which happens once for each kind of rows."""
+    import numba.core.event as numba_events
+
+    timer: Any = numba_events.TimingListener()  # type: ignore[no-untyped-call]
+    times = Times()
+    with numba_events.install_listener("numba:compiler_lock", timer):
+        started = time.perf_counter()
+        yield times
         seconds = time.perf_counter() - started
-    return FitResult(estimator, tuple(history), seconds, messages_of(warned, estimator.stop_))
+    times.compile = min(timer.duration, seconds) if timer.done else 0.0
+    times.fit = seconds - times.compile
+
+
+def same_file(request: Request, digest: str | None, test_digest: str | None) -> bool:
+    """Whether the test file of a request is its training file, by name or by contents."""
+    return request.test is not None and (request.test == request.data or (digest is not None and digest == test_digest))
 
 
 @contextlib.contextmanager
@@ -235,7 +271,7 @@ def cross_validate(request: Request, data: Data, watch: ProgressCallback | None 
     """Predict each fold with a model, preprocessing included, that is trained on the other folds."""
     assert request.cv is not None
     classes, codes = classes_and_codes(typed_labels(require_labels(data)))
-    fold = assign_folds(codes, request.cv, request.seed)
+    fold = assign_folds(codes, request.cv, request.seed, classes.tolist())
     found = []
     for number in range(request.cv):
         mine = fold == number
