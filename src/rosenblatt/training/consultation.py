@@ -14,6 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..array_types import Array, IntArray, Matrix
+from ..data.csr import CSRMatrix
 from ..data.table import Data, Table, as_text
 from ..proofs.doctor.column_findings import identifiers_and_leaks, range_ratio
 from ..proofs.doctor.column_statistics import columns_of
@@ -33,7 +34,7 @@ OPTIONS = AdviceForm("rosenblatt train")
 
 def consult(request: Request, data: Data, prepared: Prepared) -> tuple[str, ...]:
     """Return notes on the rows of a file that was read whole."""
-    notes = [*about_columns(data), *_about_rows(prepared)]
+    notes = [*about_columns(data), *_about_rows(data, prepared)]
     notes += about_classes(request, prepared.classes, np.bincount(prepared.codes, minlength=len(prepared.classes)))
     return (*notes, *_about_scales(request, prepared.X))
 
@@ -54,11 +55,11 @@ def about_classes(request: Request, classes: Array, sizes: IntArray) -> Iterator
         yield found.sentence
 
 
-def _about_rows(prepared: Prepared) -> Iterator[str]:
+def _about_rows(data: Data, prepared: Prepared) -> Iterator[str]:
     hashes = row_hashes(prepared.X)
     if prepared.X_test is not None:
         copied, rows = int(np.isin(row_hashes(prepared.X_test), hashes).sum()), int(prepared.X_test.shape[0])
-        if copied > 1 and copied >= MIN_SHARE_COPIED * rows and not _few_possible(prepared.X):
+        if copied > 1 and copied >= MIN_SHARE_COPIED * rows and not _few_possible(data):
             yield (
                 f"{count(copied)} of {plural(rows, 'test row')} ({percent(copied / rows, 1)}) equal a training row, "
                 "which makes the test error optimistic: remove copies from the file."
@@ -71,13 +72,15 @@ def _about_rows(prepared: Prepared) -> Iterator[str]:
         )
 
 
-def _few_possible(X: Matrix) -> bool:
+def _few_possible(data: Data) -> bool:
     """Whether the values of the columns allow few different rows."""
-    if not isinstance(X, np.ndarray):
+    features = data.features
+    if isinstance(features, CSRMatrix):
         return False
-    possible, limit = 0.0, math.log(MAX_POSSIBLE_PER_ROW * len(X))
-    for column in X.T:
-        possible += math.log(len(np.unique(column)))
+    columns = features.columns if isinstance(features, Table) else features.T
+    possible, limit = 0.0, math.log(MAX_POSSIBLE_PER_ROW * max(1, data.n_rows))
+    for cells in columns:
+        possible += math.log(max(1, len(set(cells.tolist())) if cells.dtype.kind == "O" else len(np.unique(cells))))
         if possible > limit:
             return False
     return True
