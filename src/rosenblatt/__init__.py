@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # `X as X` exports a name
     from .proofs.doctor.doctor import doctor as doctor
     from .proofs.doctor.findings import Diagnosis as Diagnosis
     from .proofs.doctor.findings import Finding as Finding
+    from .proofs.likelihood import NoMaximum as NoMaximum
     from .proofs.margins import margin as margin
     from .proofs.margins import mistake_bound as mistake_bound
     from .proofs.margins import radius as radius
@@ -65,6 +66,7 @@ _MODULES = {
     "MinimumErrors": "proofs.minimum_errors.minimum_errors",
     "Model": "models.model",
     "ModelError": "models.container",
+    "NoMaximum": "proofs.likelihood",
     "NotSeparable": "svm.not_separable",
     "Progress": "progress",
     "Separable": "certificates.statements",

@@ -262,6 +262,9 @@ SHARED_OPTIONS = {
         "The solver: one of the first four for soft-margin, one of the last four for nonlinear-mse.",
         ("auto", "newton", "interior-point", "dual-coordinates", "minimum", "online", "batch", "batch-mean"),
     ),
+    "calibrate": Option(
+        "choice", "Learn probabilities on held-out folds, which takes five more fits.", ("sigmoid", "isotonic", "temperature")
+    ),
     "n_jobs": Option("int", "Number of threads."),
 }
 

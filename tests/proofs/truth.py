@@ -45,19 +45,26 @@ def nullspace(columns: list[list[Any]]) -> list[list[Fraction]]:
 
 
 def separates(vectors: list[list[Any]]) -> bool:
-    """Whether some w has w.q > 0 for all q: the simplex method in whole numbers, with Bland's rule.
+    """Whether some w has w.q > 0 for all q, which it has exactly if no convex combination of the q is zero (Gordan)."""
+    return not solvable([[1, *q] for q in vectors], [1] + [0] * len(vectors[0]))
 
-    Phase one of: a >= 0, sum a = 1, sum a q = 0. Its least infeasibility is 0 exactly where no w exists (Gordan).
-    """
-    columns = [[1, *q] for q in vectors]
-    m, n = len(columns[0]), len(columns)
-    table = [[Fraction(column[r]) for column in columns] + [Fraction(int(r == 0))] for r in range(m)]
+
+def face(vectors: list[list[Any]]) -> list[bool]:
+    """For each q, whether w.q = 0 for all w that have w.q >= 0 for all: whether -q is a positive combination of them."""
+    return [solvable(vectors, [-value for value in q]) for q in vectors]
+
+
+def solvable(columns: list[list[Any]], right: list[Any]) -> bool:
+    """Whether some a >= 0 has sum_j a_j columns[j] = right: the simplex method in fractions, phase one, with Bland's rule."""
+    m, n = len(right), len(columns)
+    signs = [-1 if value < 0 else 1 for value in right]
+    table = [[Fraction(signs[r] * column[r]) for column in columns] + [Fraction(signs[r] * right[r])] for r in range(m)]
     basis = [n + r for r in range(m)]  # artificial: never enter again
     cost = [-sum(row[c] for row in table) for c in range(n + 1)]
     while True:
         enter = next((c for c in range(n) if cost[c] < 0), None)
         if enter is None:
-            return cost[n] != 0
+            return cost[n] == 0
         ratios = [(row[n] / row[enter], basis[r], r) for r, row in enumerate(table) if row[enter] > 0]
         _, _, leave = min(ratios)
         table[leave] = [value / table[leave][enter] for value in table[leave]]

@@ -194,7 +194,7 @@ def npz() -> bytes:
         ("a.csv.gz", b"not gzip", "is not a gzip file"),
         ("a.npz", npz(), "the page does not read"),
         ("a.parquet", b"PAR1....PAR1", "the page does not read"),
-        ("a", b"PK\x03\x04", "a: the file is a zip archive; unpack it first"),
+        ("a", b"PK\x03\x04", "a: the page does not read zip files: open it with rosenblatt studio a"),
         ("../../etc/a.csv", b"1,2\n3", "a.csv, line 2"),
         ("", b"", "file: the file has no rows"),
         ("a.csv.gz", gzip.compress(b"1,2,a\n" * (12 << 20)), "more than 64 MiB when unpacked"),

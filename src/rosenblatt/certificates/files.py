@@ -24,6 +24,7 @@ from typing import Any, NoReturn
 from ..atomic_file import NotRegularFileError, open_regular, write_atomically
 from ..safe_text import brief_repr, printable
 from .digit_budget import MAX_DIGIT_PRODUCTS, PRODUCTS_PER_PART, CertificateTooLargeError, shared_budget
+from .likelihood import MAX_LISTED_ROWS, Likelihood, RowList
 from .statements import About, Ceiling, Certificate, Inseparable, Margin, Pair, Plane, Separable, Undecided
 
 FORMAT, VERSION = "rosenblatt certificate", 1
@@ -204,6 +205,8 @@ def _content(certificate: Certificate) -> dict[str, Any]:
     content: dict[str, Any] = {"format": FORMAT, "version": VERSION, "verdict": verdicts[type(certificate)]}
     shape = {"rows": about.n_rows, "columns": about.n_columns}
     content |= {"data": shape | {"classes": list(about.classes), "sha256": about.sha256}, "intercept": about.intercept}
+    if certificate.likelihood is not None:
+        content["likelihood"] = _likelihood_content(certificate.likelihood)
     if isinstance(certificate, Inseparable):
         return content | {"clash": _pair_lists(certificate.clash)}
     content |= {name: _space_content(getattr(certificate, name)) for name in ("augmented", "geometric")}
@@ -216,14 +219,24 @@ def _space_content(space: Ceiling) -> dict[str, Any]:
     content: dict[str, Any] = {"upper_squared": _fraction_text(space.upper_squared), "pairs": _pair_lists(space.pairs)}
     if isinstance(space, Margin):
         content["lower_squared"] = _fraction_text(space.lower_squared)
-        content["planes"] = [
-            {
-                "intercept": _fraction_text(plane.intercept),
-                "weights": [[c, _fraction_text(f)] for c, f in sorted(plane.weights.items())],
-            }
-            for plane in space.planes
-        ]
+        content["planes"] = _plane_contents(space.planes)
     return content
+
+
+def _likelihood_content(likelihood: Likelihood) -> dict[str, Any]:
+    content = {"planes": _plane_contents(likelihood.planes), "weights": _pair_lists(likelihood.weights)}
+    lists = {"separated": likelihood.separated, "on_plane": likelihood.on_plane}
+    return content | {name: {"total": rows.total, "first": list(rows.first)} for name, rows in lists.items()}
+
+
+def _plane_contents(planes: tuple[Plane, ...]) -> list[dict[str, Any]]:
+    return [
+        {
+            "intercept": _fraction_text(plane.intercept),
+            "weights": [[c, _fraction_text(f)] for c, f in sorted(plane.weights.items())],
+        }
+        for plane in planes
+    ]
 
 
 def _pair_lists(pairs: tuple[Pair, ...]) -> list[list[int | str]]:
@@ -255,16 +268,18 @@ def _certificate(content: dict[str, Any]) -> Certificate:
     verdict = content.pop("verdict", None)
     content.pop("format"), content.pop("version")
     about = _about(content.pop("data", None), content.pop("intercept", None))
+    likelihood = None
+    if "likelihood" in content and verdict in ("separable", "inseparable"):
+        likelihood = _likelihood(content.pop("likelihood"), about, complete=verdict == "separable")
     if verdict == "inseparable":
-        proof = Inseparable(about, _pairs(content.pop("clash", None), about))
+        certificate: Certificate = (proof := Inseparable(about, _pairs(content.pop("clash", None), about), likelihood))
         one, other = proof.sides or ([], [])
         _require(not set(one) & set(other), "a row of the clash is on both sides")
-        certificate: Certificate = proof
     elif verdict == "separable":
         augmented, geometric = (_margin(content.pop(name, None), name, about) for name in ("augmented", "geometric"))
         radius_squared = _fraction(content.pop("radius_squared", None))
         _require(radius_squared > 0, "its radius is not positive")
-        certificate = Separable(about, augmented, geometric, radius_squared)
+        certificate = Separable(about, augmented, geometric, radius_squared, likelihood)
     elif verdict == "undecided":
         certificate = Undecided(about, *(_ceiling(content.pop(name, None), name, about) for name in ("augmented", "geometric")))
     else:
@@ -295,17 +310,40 @@ def _margin(content: Any, name: str, about: About) -> Margin:
     _check_fields(content, name, {"upper_squared", "pairs", "lower_squared", "planes"})
     lower_squared, upper_squared = _fraction(content["lower_squared"]), _fraction(content["upper_squared"])
     _require(0 < lower_squared <= upper_squared, f"the bounds of {name} are not positive and ascending")
-    planes = content["planes"]
-    _require(isinstance(planes, list) and len(planes) == about.n_planes, f"{name} must have a list of {about.n_planes} planes")
-    pairs = _pairs(content["pairs"], about)
-    return Margin(upper_squared, pairs, lower_squared, tuple(_plane(plane, about.n_columns) for plane in planes))
+    planes = _planes(content["planes"], name, about)
+    return Margin(upper_squared, _pairs(content["pairs"], about), lower_squared, planes)
+
+
+def _likelihood(content: Any, about: About, complete: bool) -> Likelihood:
+    _check_fields(content, "likelihood", {"planes", "weights", "separated", "on_plane"})
+    separated, on_plane = (_row_list(content[name], about) for name in ("separated", "on_plane"))
+    planes = _planes(content["planes"], "likelihood", about) if content["planes"] != [] else ()  # overlap has none
+    weights = _pairs(content["weights"], about) if content["weights"] != [] else ()  # all may be 1
+    _require(bool(planes) == (separated.total > 0), "likelihood has planes and no separated rows, or the reverse")
+    _require(complete == (on_plane.total == 0), "likelihood contradicts the verdict")
+    _require(on_plane.total > 0 or not weights, "likelihood has weights, but no rows on its planes")
+    return Likelihood(planes, weights, separated, on_plane)
+
+
+def _row_list(content: Any, about: About) -> RowList:
+    _check_fields(content, "a list of rows", {"total", "first"})
+    total, first = _position(content["total"], about.n_rows + 1), content["first"]
+    _require(isinstance(first, list) and len(first) == min(total, MAX_LISTED_ROWS), "a list of rows has another length")
+    rows = tuple(_position(row, about.n_rows) for row in first)
+    _require(rows == tuple(sorted(set(rows))), "a list of rows is not ascending")
+    return RowList(total, rows)
+
+
+def _planes(content: Any, name: str, about: About) -> tuple[Plane, ...]:
+    valid = isinstance(content, list) and len(content) == about.n_planes
+    _require(valid, f"{name} must have a list of {about.n_planes} planes")
+    return tuple(_plane(plane, about.n_columns) for plane in content)
 
 
 def _plane(content: Any, n_columns: int) -> Plane:
     _check_fields(content, "a plane", {"intercept", "weights"})
-    entries = _lists(content["weights"], 2, "weights")
-    weights = {_position(column, n_columns): _fraction(weight) for column, weight in entries}
-    _require(len(weights) == len(entries), "a plane has a column twice")
+    weights = {_position(column, n_columns): _fraction(f) for column, f in _lists(content["weights"], 2, "weights")}
+    _require(len(weights) == len(content["weights"]), "a plane has a column twice")
     return Plane(weights, _fraction(content["intercept"]))
 
 
@@ -328,8 +366,7 @@ def _check_fields(content: Any, name: str, fields: set[str]) -> None:
 
 def _position(value: Any, end: int = 1 << 62) -> int:
     valid = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < end
-    if not valid:
-        raise ValueError(f"{brief_repr(value, 40)} is not a position from 0 to {end - 1}")
+    _require(valid, f"{brief_repr(value, 40)} is not a position from 0 to {end - 1}")
     return int(value)
 
 
@@ -338,8 +375,7 @@ def _fraction(text: Any) -> Fraction:
     if match is None:
         raise ValueError(f"{brief_repr(text, 40)} is not a fraction of at most {MAX_DIGITS} digits")
     sign, numerator, denominator = match.groups(default="1")
-    if int(denominator, 0) == 0:
-        raise ValueError(f"{brief_repr(text, 40)} divides by zero")
+    _require(int(denominator, 0) != 0, f"{brief_repr(text, 40)} divides by zero")
     return Fraction(-int(numerator, 0) if sign == "-" else int(numerator, 0), int(denominator, 0))
 
 

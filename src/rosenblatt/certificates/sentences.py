@@ -1,4 +1,4 @@
-"""The sentences of certificates: a clash, the margins of separable rows, and the bounds of undecided ones."""
+"""The sentences of certificates: a clash, the margins of separable rows, the bounds of undecided ones, kinds of separation."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from .exact_numbers import count_text, decimal_text
 
 if TYPE_CHECKING:
-    from .statements import Inseparable, Separable, Undecided
+    from .likelihood import Likelihood, RowList
+    from .statements import About, Inseparable, Separable, Undecided
 
 MAX_ROWS_LISTED = 12
+MAX_SEPARATED_LISTED = 6  # of the rows that are separated, and of those on the plane
 
 
 class ClashShape(Enum):
@@ -67,6 +69,32 @@ def describe_ceilings(certificate: Undecided) -> str:
     return f"no {planes} {have} a geometric margin above {geometric} or an augmented margin above {augmented}"
 
 
+def describe_likelihood(likelihood: Likelihood | None, about: About, names: Sequence[str] = ()) -> str:
+    """The kind of separation as a clause, with the columns and rows that take part; None stands for complete separation.
+
+    Columns are called by their `names`, or counted from 1, as rows are.
+    """
+    if likelihood is None:
+        return "complete separation of all rows"
+    if likelihood.kind == "overlap":
+        return "overlap: no plane separates some of the rows and misclassifies none"
+    columns = [repr(names[c]) if names else str(c + 1) for c in likelihood.columns]
+    one = len(columns) == 1
+    who = f"column{'' if one else 's'} {_listed(columns)} separate{'s' if one else ''}"
+    n_rows = count_text(about.n_rows)
+    if likelihood.kind == "complete":
+        return f"complete separation: {who} all {n_rows} rows"
+    between = ("from another class ", " between two classes") if len(about.classes) > 2 else ("", "")
+    separated, on_plane = likelihood.separated, likelihood.on_plane
+    apart = f"{count_text(separated.total)} of {n_rows} rows {between[0]}({_first_rows(separated)})"
+    rest = f"{count_text(on_plane.total)} {'lies' if on_plane.total == 1 else 'lie'} on the plane{between[1]}"
+    return f"quasi-complete separation: {who} {apart}; {rest} ({_first_rows(on_plane)})"
+
+
+def _first_rows(rows: RowList) -> str:
+    return _listed([row + 1 for row in rows.first], rows.total, MAX_SEPARATED_LISTED)
+
+
 def describe_clash(
     proof: Inseparable, *, noun: str = "row", first: int = 1, class_names: Sequence[str] = (), reason: bool = False
 ) -> str:
@@ -113,6 +141,7 @@ def describe_rows(
     return hulls if reason else f"no plane separates {these}: {hulls}"
 
 
-def _listed(rows: Sequence[int]) -> str:
-    rest = f" and {count_text(len(rows) - MAX_ROWS_LISTED)} more" if len(rows) > MAX_ROWS_LISTED else ""
-    return ", ".join(map(str, rows[:MAX_ROWS_LISTED])) + rest
+def _listed(items: Sequence[object], total: int = 0, limit: int = MAX_ROWS_LISTED) -> str:
+    """The first items of a list that has `total` of them, or no more than are given."""
+    more = max(total, len(items)) - limit
+    return ", ".join(map(str, items[:limit])) + (f" and {count_text(more)} more" if more > 0 else "")

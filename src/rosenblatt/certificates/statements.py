@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Literal, NamedTuple
 
 from .exact_numbers import Interval, as_float, count_text, decimal_text, quotient_as_float, root_above, root_below
-from .sentences import ClashShape, describe_ceilings, describe_clash, describe_margins, describe_separation
+from .likelihood import Likelihood, SeparationKind
+from .sentences import (
+    ClashShape,
+    describe_ceilings,
+    describe_clash,
+    describe_likelihood,
+    describe_margins,
+    describe_separation,
+)
 
 # The name of a margin is padded to this number of characters, so that two margins are aligned.
 MARGIN_NAME_CHARS = 47
@@ -106,12 +114,27 @@ class Margin(Ceiling):
 class _Sentences(ABC):
     """`str` and `repr` show sentences, not pages of digits."""
 
+    about: About
+    likelihood: Likelihood | None
+
     @property
     @abstractmethod
     def headline(self) -> str: ...
 
+    @property
+    def separation(self) -> SeparationKind | None:
+        """The kind of separation in the sense of Albert and Anderson, if it was computed and proved."""
+        return None if self.likelihood is None else self.likelihood.kind
+
+    def _likelihood_lines(self) -> list[str]:
+        if self.likelihood is None:
+            return []
+        outcome = "an optimum" if self.likelihood.kind == "overlap" else "no optimum"
+        sentence = describe_likelihood(self.likelihood, self.about)
+        return [f"{sentence}; logistic regression without a penalty has {outcome}."]
+
     def __str__(self) -> str:
-        return self.headline
+        return "\n  ".join([self.headline, *self._likelihood_lines()])
 
     def __repr__(self) -> str:
         return f"<{self}>"
@@ -134,11 +157,15 @@ class Separable(_Sentences):
         vector machines. Without an intercept both spaces are the same.
     radius_squared : fractions.Fraction
         The squared length of the longest augmented row.
+    likelihood : Likelihood or None, default=None
+        Planes with weights in few columns that separate all rows, if `certify(..., likelihood=True)` found them.
 
     Attributes
     ----------
     verdict : str
         "separable".
+    separation : str
+        "complete".
     headline : str
         The verdict as a sentence, which is the first line of the printed certificate.
     radius : float
@@ -168,7 +195,13 @@ class Separable(_Sentences):
     augmented: Margin
     geometric: Margin
     radius_squared: Fraction
+    likelihood: Likelihood | None = None
     verdict: ClassVar[Literal["separable"]] = "separable"
+
+    @property
+    def separation(self) -> SeparationKind:
+        """The kind of separation in the sense of Albert and Anderson: complete."""
+        return "complete"
 
     @property
     def radius(self) -> float:
@@ -205,7 +238,7 @@ class Separable(_Sentences):
 
     def __str__(self) -> str:
         details = describe_margins(self, name_chars=MARGIN_NAME_CHARS if self.about.intercept else 0)
-        return "\n  ".join([self.headline, *details])
+        return "\n  ".join([self.headline, *details, *self._likelihood_lines()])
 
 
 @dataclass(frozen=True, repr=False)
@@ -223,11 +256,15 @@ class Inseparable(_Sentences):
         Pairs `(row, rival, weight)`: the position of a row from 0, the position in `about.classes` of a class that the row
         cannot be separated from, and a weight as a fraction. That of `certify` is minimal: no pair can be left out. `verify`
         does not check that.
+    likelihood : Likelihood or None, default=None
+        The proof of quasi-complete separation or of overlap, if `certify(..., likelihood=True)` found it.
 
     Attributes
     ----------
     verdict : str
         "inseparable".
+    separation : str or None
+        "quasi-complete", "overlap", or None without `likelihood`.
     headline : str
         The verdict and the clash as a sentence.
     rows : list of int
@@ -258,6 +295,7 @@ class Inseparable(_Sentences):
 
     about: About
     clash: tuple[Pair, ...]
+    likelihood: Likelihood | None = None
     verdict: ClassVar[Literal["inseparable"]] = "inseparable"
 
     @property
@@ -325,6 +363,8 @@ class Undecided(_Sentences):
     ----------
     verdict : str
         "undecided".
+    separation : None
+        The kind of separation is undecided, too.
     headline : str
         The verdict and the bounds as a sentence.
 
@@ -350,6 +390,7 @@ class Undecided(_Sentences):
     augmented: Ceiling
     geometric: Ceiling
     verdict: ClassVar[Literal["undecided"]] = "undecided"
+    likelihood: Likelihood | None = field(default=None, init=False)
 
     @property
     def headline(self) -> str:

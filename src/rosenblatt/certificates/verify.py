@@ -10,6 +10,8 @@ Guarantee  with l the class of row i and z any other class, d(i, z) = (w_l - w_z
            inseparable   V = 0; so sum a d = 0, and not every d is positive.
            In the augmented space b is part of W, and the 1 of (1, x) part of V. In the geometric space b is not counted, and
            the weights must balance: the sums of a over rows of each class and against it are equal.
+           likelihood    d >= 0 for all pairs; and the pairs with d = 0 have weights > 0 with a signed sum of zero, so that
+                         no planes with d >= 0 have d > 0 for any of them (`likelihood.py`).
            With two classes there is one plane w = w_1 - w_0, and |w| stands for sqrt(2) |W|, the shortest such W.
 Reference  P. Gordan, Math. Annalen 6 (1873); C. Kesler's construction: N. J. Nilsson, Learning Machines (1965).
 
@@ -28,10 +30,11 @@ from operator import mul
 
 import numpy.typing as npt
 
-from .data import Data
+from .data import Data, Row
 from .digit_budget import CertificateTooLargeError
 from .exact_arrays import MatrixLike
 from .files import normalize_certificate, require_certificate
+from .likelihood import Likelihood
 from .statements import About, Ceiling, Certificate, Inseparable, Margin, Pair, Plane, Separable, Undecided
 from .time_limit import check_time
 
@@ -160,6 +163,8 @@ def check_certificate(certificate: Certificate, read: Callable[[], Data]) -> Che
                 _check_ceiling(certificate, space, counted, codes, data)
             if isinstance(certificate, Separable):
                 _check_planes(certificate, codes, data)
+        if certificate.likelihood is not None:
+            _check_likelihood(certificate.likelihood, certificate.about, codes, data)
     except _RejectedError as error:
         return Check(False, f"rejected: {error}", error.code)
     through = "" if certificate.about.intercept else "planes through the origin"
@@ -272,6 +277,73 @@ def _check_clash(certificate: Inseparable, codes: list[int], data: Data) -> None
     _require(not about.intercept or not any(balance), "the weights of the clash do not balance")
     dimensions = (about.n_columns + about.intercept) * (len(about.classes) - 1)
     _require_valid(len(clash) <= dimensions + 1, "the clash has more pairs than the dimension allows")
+
+
+def _check_likelihood(likelihood: Likelihood, about: About, codes: list[int], data: Data) -> None:
+    """The planes misclassify no row; the pairs on them have positive weights that sum to zero; the rows are as stated."""
+    weights = {(pair.row, pair.rival): pair.weight for pair in likelihood.weights}
+    _require_valid(min(weights.values(), default=1) > 0, "a weight of the likelihood is not positive")
+    integers, one = _over_common_denominator([*weights.values(), Fraction(1)], data.n_values)
+    above_one = {pair: weight - one for pair, weight in zip(weights, integers, strict=False)}
+    planes = _integer_planes(likelihood.planes, about, data) if likelihood.planes else []
+    separated: list[int] = []
+    on_plane: list[int] = []
+    face, listed, unit = [FaceSum() for _ in about.classes], [FaceSum() for _ in about.classes], 1
+    for i, (row, own) in enumerate(zip(data.rows(), codes, strict=True)):
+        check_time()
+        distances = _distances(planes, row, own, len(about.classes))
+        _require(min(distances.values()) >= 0, f"the planes of the likelihood misclassify row {i + 1}")
+        if row[2] > unit:
+            for part in face + listed:
+                part.multiply(row[2] // unit)
+            unit = row[2]
+        rivals = [z for z, distance in distances.items() if distance == 0]
+        separated += [i] * (len(rivals) < len(distances))
+        on_plane += [i] * bool(rivals)
+        for z in rivals:
+            face[own].add(row, unit // row[2])
+            face[z].add(row, -(unit // row[2]))
+            if (extra := above_one.pop((i, z), None)) is not None:
+                listed[own].add(row, extra * (unit // row[2]))
+                listed[z].add(row, -extra * (unit // row[2]))
+    _require(not above_one, "the likelihood has a weight for a pair that the planes separate")
+    for sum_of_ones, rest in zip(face, listed, strict=True):
+        _require(sum_of_ones.cancels(rest, one, about.intercept), "the weights of the likelihood do not sum to zero")
+    for rows, stated in ((separated, likelihood.separated), (on_plane, likelihood.on_plane)):
+        found = (len(rows), tuple(rows[: len(stated.first)]))
+        _require(found == stated, "the rows of the likelihood are not those of its planes")
+
+
+def _distances(planes: list[tuple[_Weights, int]], row: Row, own: int, k: int) -> dict[int, int]:
+    """d(i, z) by class z, times a positive number; 0 without planes."""
+    columns, numbers, denominator = row
+    scores = [sum(map(mul, numbers, map(w.__getitem__, columns))) + b * denominator for w, b in planes]
+    scores = scores or [0] * k
+    scores = [0, *scores] if k == 2 and len(scores) == 1 else scores
+    return {z: scores[own] - score for z, score in enumerate(scores) if z != own}
+
+
+class FaceSum:
+    """The sum of rows (1, x) times whole numbers, by column, times a power of two."""
+
+    def __init__(self) -> None:
+        self.sums: dict[int, int] = {}
+        self.balance = 0
+
+    def add(self, row: Row, factor: int) -> None:
+        for column, number in zip(row[0], row[1], strict=True):
+            self.sums[column] = self.sums.get(column, 0) + factor * number
+        self.balance += factor * row[2]
+
+    def multiply(self, factor: int) -> None:
+        self.sums = {column: factor * number for column, number in self.sums.items()}
+        self.balance *= factor
+
+    def cancels(self, other: FaceSum, times: int, counted: bool) -> bool:
+        """Whether `times` this sum and the other are zero together; `counted`: the ones of rows (1, x) as well."""
+        columns = self.sums.keys() | other.sums.keys()
+        zero = all(times * self.sums.get(c, 0) + other.sums.get(c, 0) == 0 for c in columns)
+        return zero and (not counted or times * self.balance + other.balance == 0)
 
 
 def _combination(pairs: tuple[Pair, ...], codes: list[int], data: Data, k: int) -> tuple[list[int], list[int], int]:

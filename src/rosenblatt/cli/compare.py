@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import AlgorithmName, WholeNumber, about_data, as_json, data_argument, holdout, options_of, seed, test_file
+from .options import (
+    AlgorithmName,
+    WholeNumber,
+    about_training_data,
+    as_json,
+    data_argument,
+    holdout,
+    options_of,
+    seed,
+    test_file,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -32,10 +42,10 @@ def _parse_algorithms(ctx: click.Context, parameter: click.Parameter, value: str
 @click.option("--algorithms", callback=_parse_algorithms, metavar="NAME,NAME", help="Algorithms to compare.  [default: all]")
 @click.option("--degree", type=WholeNumber(1, 20), default=1, show_default=True, help="Degree of polynomial features.")
 @click.option("--scale", type=click.Choice(["auto", "none", "max", "standard"]), default="auto", show_default=True,
-              help="Scaling of features; auto: if their ranges differ widely.")  # fmt: skip
+              help="Scaling of features; auto: standard (mean 0, deviation 1).")  # fmt: skip
 @test_file
 @holdout
-@about_data
+@about_training_data
 @seed
 @as_json
 def command(data: str, algorithms: list[str] | None, as_json: bool, **given: Any) -> None:

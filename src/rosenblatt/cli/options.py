@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from ..catalog import ALGORITHMS, Option, command_line_options
-from ..data.readers import FORMATS, Options
+from ..data.readers import FORMATS, MISSING_CHOICES, Options
 from ..reporting.text import short
 
 if TYPE_CHECKING:
@@ -64,10 +64,14 @@ _ABOUT_DATA = (
         help="Categorical columns that look numeric: names, or positions from 0.",
     ),
     click.option(
-        "--missing", type=click.Choice(["refuse", "mean"]), default="refuse", show_default=True,
-        help="Missing cells: refuse the file, or use the column mean (categorical columns: no value).",
+        "--dates", type=click.Choice(["auto", "ignore", "dmy", "mdy"]), default="auto", show_default=True,
+        help="Columns of dates: read as numbers, or left out; dmy, mdy: with the day or the month first.",
     ),
     click.option("--zero-based", is_flag=True, help="svmlight: column numbers start at 0."),
+    click.option(
+        "--sheet", metavar="SHEET",
+        help="Sheet of a workbook, or file in a zip archive: a name, or a number from 1.  [default: the first, the only one]",
+    ),
     click.option(
         "--max-memory", type=Size(), metavar="SIZE",
         help="Memory that DATA may take, such as 8G.  [default: 80 % of what is free; 200 times the size of a compressed file]",
@@ -75,16 +79,37 @@ _ABOUT_DATA = (
 )  # fmt: skip
 
 
+def _missing(default: str) -> Callable[[Command], Command]:
+    return click.option(
+        "--missing", type=click.Choice(MISSING_CHOICES), default=default, show_default=True,
+        help="Missing cells: refuse the file, or fill them with the mean or median (auto) of the column. "
+        "Missing categories are a category of their own.",
+    )  # fmt: skip
+
+
 def about_data(command: Command) -> Command:
     """Add the options that describe how a file is read; `options_of` collects them."""
-    for option in reversed(_ABOUT_DATA):
+    for option in (_missing("refuse"), *reversed(_ABOUT_DATA)):
+        command = option(command)
+    return command
+
+
+def about_training_data(command: Command) -> Command:
+    """Add the options that describe how a file is read and its missing cells are filled; `options_of` collects them."""
+    indicator = click.option(
+        "--missing-indicator", is_flag=True, help="Add a feature for each numeric column with missing cells, which marks them."
+    )
+    for option in (indicator, _missing("auto"), *reversed(_ABOUT_DATA)):
         command = option(command)
     return command
 
 
 def options_of(given: dict[str, Any], **more: Any) -> Options:
     """Remove the options of `about_data` from a command's arguments and return them as `Options`."""
-    names = ("format", "label", "header", "ignore", "text", "categorical", "missing", "zero_based", "max_memory")
+    names = (
+        "format", "label", "header", "ignore", "text", "categorical", "missing", "dates", "zero_based", "sheet", "max_memory",
+    )  # fmt: skip
+    more["missing_indicator"] = given.pop("missing_indicator", False)
     return Options(**{name: given.pop(name) for name in names}, **more)
 
 
@@ -102,7 +127,10 @@ def options_for(model: Model, given: dict[str, Any]) -> Options:
     if recipe is None:
         return options_of(given, required=model.names) if model.names else options_of(given, required_width=model.n_features)
     given.update(text=recipe.text, categorical=recipe.categorical)
-    return options_of(given, required=recipe.required, numeric=recipe.number_names)
+    from ..data.readers.kinds import form_from_json
+
+    forms = {name: form_from_json(form) for name, form in stored.get("forms", {}).items()}
+    return options_of(given, required=recipe.required, numeric=recipe.number_names, forms=forms)
 
 
 class AlgorithmName(click.Choice[str]):

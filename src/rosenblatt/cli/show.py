@@ -115,16 +115,21 @@ def _fields(contents: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _provenance_fields(provenance: dict[str, Any]) -> list[tuple[str, str]]:
     """Data and command of the training, then the versions; entries that others have added come between, as they are."""
+    from ..data.readers.kinds import describe_forms, form_from_json
     from ..reporting.text import join_and, plural
 
     sizes = [plural(provenance.pop(noun), noun[:-1]) for noun in ("rows", "columns") if isinstance(provenance.get(noun), int)]
     versions = [f"{name} {provenance.pop(name)}" for name in ("rosenblatt", "numpy", "python") if name in provenance]
     saved, reading = provenance.pop("saved", None), provenance.pop("reading", None)
+    reading = dict(reading) if isinstance(reading, dict) else reading
     fields = [("data", str(provenance.pop("data")))] if "data" in provenance else []
     if sizes:
         fields.append(("size", join_and(sizes)))
     if isinstance(reading, dict):
+        forms = reading.pop("forms", {})
         fields.append(("read with", " ".join(_as_option(name, value) for name, value in reading.items() if value is not False)))
+        described = describe_forms({name: form_from_json(form) for name, form in forms.items()})
+        fields += [("", sentence) for sentence in described]
     for name, value in provenance.items():
         listed = (
             value if not isinstance(value, dict) or not value else join_and([f"{each} {key}" for key, each in value.items()])

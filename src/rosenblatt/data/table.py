@@ -18,6 +18,8 @@ from .csr import CSRMatrix
 if TYPE_CHECKING:
     import pandas as pd
 
+    from .readers.kinds import Form
+
 MAX_CLASSES_SHOWN = 8
 MIN_LOST_DIGITS = 16  # integers of fewer digits are floats
 MIN_VANISHING_CHARS = 6  # of 2e-324, the shortest number that is 0 as a float
@@ -191,6 +193,10 @@ class Data:
     positions: IntArray | None = None  # of these rows in the file, from 0; None: consecutive from `first_row`
     numerals: tuple[str, ...] = ()  # names of the columns of numbers that were read as text, as written
     losses: dict[str, str] = field(default_factory=dict)  # columns with numbers that lose something (see `loss_of`): the first
+    dates: dict[str, str] = field(
+        default_factory=dict
+    )  # columns of dates: "date" or "datetime", days since 1970-01-01, or "time"
+    forms: dict[str, Form] = field(default_factory=dict)  # how text files write such columns, see `readers/kinds.py`
 
     @property
     def n_rows(self) -> int:

@@ -15,6 +15,7 @@ from ..online.rules.arow import arow_rule
 from ..online.run import OutOfRangeError, RunConfig
 from ..online.second_order import GaussianWeights, SecondOrderResult, fit_second_order, initial_gaussian
 from ..online.stopping import Stop, chunk_stop
+from ..probabilities.maps import Calibration
 from ..progress import current_callback
 from ..validation import check_choice, check_flag, check_integer, check_number
 from .base import KnownClasses, LinearClassifier, RandomState, SolutionPath, Way, check_n_jobs_and_verbose, seed_of
@@ -63,6 +64,9 @@ class AROW(LinearClassifier):
         above 1 change almost nothing: give the other rows weights well below 1 instead, or use a larger r.
     warm_start : bool, default=False
         Continue from the weights and variances of the previous fit.
+    calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
+        The map from scores to probabilities, which gives `predict_proba`. It is fitted on held-out scores of five folds, each
+        of which takes one more fit. `predict` does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the row order.
     n_jobs : int, default=None
@@ -86,6 +90,8 @@ class AROW(LinearClassifier):
         The number of passes made.
     n_updates_ : int
         The number of updates, over all classes.
+    calibration_ : ProbabilityMap
+        With `calibrate`, the map.
     stop_ : Stop
         Why the run ended: "passes" or "chunk". "separated" if a pass found every row at a margin of 1, which only rounding
         brings about, because each update leaves its own row slightly below 1.
@@ -123,6 +129,7 @@ class AROW(LinearClassifier):
         intercept_scaling: float = 1.0,
         class_weight: ClassWeight = None,
         warm_start: bool = False,
+        calibrate: Calibration | None = None,
         random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -135,6 +142,7 @@ class AROW(LinearClassifier):
         self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
         self.warm_start = warm_start
+        self.calibrate = calibrate
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -220,6 +228,7 @@ class AROW(LinearClassifier):
     ) -> Self:
         self._check_parameters()
         self._refuse_in_streams("class_weight", self.class_weight, "balanced")
+        self._refuse_calibration_in_streams()
         first = "_gaussian" not in self.__dict__
         known, fixed = (None, False) if first else (self.classes_, self._classes_fixed)
         data = self._prepare(X, y, sample_weight, finite=True, stream=KnownClasses(classes, known, fixed))

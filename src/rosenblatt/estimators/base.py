@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, validate_data
 
@@ -23,9 +21,12 @@ from ..certificates.exact_arrays import check_exact
 from ..data.problem import Problem, classes_and_codes, classes_of_chunk, make_problem
 from ..losses import Objective
 from ..scores import linear_scores
-from ..validation import ParameterError, ParameterTypeError
+from .probability_methods import ProbabilityMethods
 from .row_reference import FLOATS, RowReference
 from .row_weights import ClassWeight, check_weighted_classes, row_weights
+from .shared_parameters import RandomState as RandomState
+from .shared_parameters import check_n_jobs_and_verbose as check_n_jobs_and_verbose
+from .shared_parameters import seed_of as seed_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -39,7 +40,6 @@ Way: TypeAlias = Literal["online", "batch", "solver"]
 # What the page shows on the way to a solution: soft margins whose cost grows to that of the model ("cost") or to the widest
 # margin ("widest"), a shrinking penalty, the iterations of the fit, or the rows in chunks.
 SolutionPath: TypeAlias = Literal["cost", "widest", "penalty", "iterations", "chunks"]
-RandomState: TypeAlias = int | np.random.RandomState | None
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class StreamingObstacle(NamedTuple):
     instead: tuple[object, ...] = ()  # values of the parameter that do not need the rows in memory
 
 
-class LinearClassifier(ClassifierMixin, BaseEstimator):
+class LinearClassifier(ProbabilityMethods, ClassifierMixin, BaseEstimator):
     """Base of all estimators: `coef_` and `intercept_` score the rows, `classes_` has the labels, sorted."""
 
     classes_: Array
@@ -231,7 +231,10 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
             The fitted estimator. If an error is raised, the estimator stays as it was.
         """
         with self._unchanged_on_error():
-            return self._fit(X, y, sample_weight)
+            self._check_calibrate()
+            self._fit(X, y, sample_weight)
+            self._calibrate(X, y, sample_weight)
+            return self
 
     def _fit(self, X: MatrixLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> Self:
         # X is not checked for finite values here, which would cost a pass: a row that is not finite has no finite score, and
@@ -376,24 +379,3 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-# --- parameters that several estimators share ------------------------------------------------------------------------------
-
-
-def check_n_jobs_and_verbose(n_jobs: object, verbose: object) -> None:
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
-        raise ParameterError("n_jobs", "a whole number other than 0", n_jobs, optional=True)
-    if not isinstance(verbose, Integral | np.bool_):
-        raise ParameterTypeError("verbose", "True, False or a whole number", verbose)
-
-
-def seed_of(random_state: RandomState) -> int:
-    """Return a seed. A whole number is its own seed: making scikit-learn's generator from it takes half a millisecond."""
-    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and 0 <= random_state < 2**32:
-        return int(random_state)
-    try:
-        return int(check_random_state(random_state).randint(2**31 - 1))
-    except ValueError:
-        allowed = "None, a whole number from 0 to 2**32 - 1 or a RandomState"
-        raise ParameterError("random_state", allowed, random_state) from None

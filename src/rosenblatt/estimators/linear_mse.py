@@ -17,6 +17,7 @@ from ..least_squares.moments import triangle, triangle_of
 from ..losses import LINEAR_MSE, Objective
 from ..online.stopping import chunk_stop
 from ..parallel import one_blas_thread
+from ..probabilities.maps import Calibration
 from ..progress import current_callback
 from ..reporting.text import byte_size, count, plural
 from ..validation import check_flag, check_integer, check_number
@@ -69,6 +70,9 @@ class LinearMSE(LinearClassifier):
         The number of iterations of the iterative solver. If it is reached before `tol`, the fit warns.
     class_weight : dict, "balanced" or None, default=None
         Multiplies `sample_weight`.
+    calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
+        The map from scores to probabilities, which gives `predict_proba`. It is fitted on held-out scores of five folds, each
+        of which takes one more fit. `predict` does not depend on it.
     verbose : int, default=0
         1 writes a line per iteration of the iterative solver to standard error.
 
@@ -91,6 +95,8 @@ class LinearMSE(LinearClassifier):
         How it was solved, see `least_squares/linear.py`.
     n_iter_ : int
         The iterations of "cgls", or the rounds of refinement; 1 for all other solvers.
+    calibration_ : ProbabilityMap
+        With `calibrate`, the map.
     stop_ : Stop
         How well it was solved.
 
@@ -124,6 +130,7 @@ class LinearMSE(LinearClassifier):
         tol: float = 1e-10,
         max_iter: int = 1000,
         class_weight: ClassWeight = None,
+        calibrate: Calibration | None = None,
         verbose: int = 0,
     ) -> None:
         self.alpha = alpha
@@ -132,6 +139,7 @@ class LinearMSE(LinearClassifier):
         self.tol = tol
         self.max_iter = max_iter
         self.class_weight = class_weight
+        self.calibrate = calibrate
         self.verbose = verbose
 
     @property
@@ -203,6 +211,7 @@ class LinearMSE(LinearClassifier):
     ) -> Self:
         self._check_parameters()
         self._refuse_in_streams("class_weight", self.class_weight, "balanced")
+        self._refuse_calibration_in_streams()
         before = self._stream_so_far()
         seen, fixed = (None, False) if before is None else (before.classes, before.fixed)
         data = self._prepare(X, y, sample_weight, finite=True, stream=KnownClasses(classes, seen, fixed))

@@ -11,6 +11,7 @@ from joblib import effective_n_jobs
 from ..array_types import Array, IntArray, MatrixLike
 from ..online.stopping import Stop, merge_stops
 from ..parallel import in_order, one_blas_thread
+from ..probabilities.maps import Calibration
 from ..progress import ProgressCallback, current_callback, problem_callback
 from ..reporting.text import short
 from ..svm.hard_margin import widest_margin
@@ -58,6 +59,9 @@ class MaxMargin(MarginClassifier):
     max_iter : int, default=100000
         The number of iterations of each binary problem: steps of the active set, each of which adds or drops rows, or passes
         of dual coordinates.
+    calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
+        The map from scores to probabilities, which gives `predict_proba`. It is fitted on held-out scores of five folds, each
+        of which takes one more fit. `predict` does not depend on it.
     n_jobs : int, default=None
         Threads for several binary problems. The result does not depend on it.
     verbose : int, default=0
@@ -97,6 +101,8 @@ class MaxMargin(MarginClassifier):
         With inseparable="soft", the exceptions that would have been raised.
     n_iter_ : int
         The largest number of iterations of a binary problem, as `max_iter` counts them.
+    calibration_ : ProbabilityMap
+        With `calibrate`, the map.
     stop_ : Stop
         Why the fit ended.
     solver_ : list of {"active-set", "dual-coordinates"}
@@ -130,6 +136,7 @@ class MaxMargin(MarginClassifier):
         multiclass: OvrOrOvo = "ovr",
         inseparable: Inseparable = "raise",
         max_iter: int = 100_000,
+        calibrate: Calibration | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -138,6 +145,7 @@ class MaxMargin(MarginClassifier):
         self.multiclass = multiclass
         self.inseparable = inseparable
         self.max_iter = max_iter
+        self.calibrate = calibrate
         self.n_jobs = n_jobs
         self.verbose = verbose
 

@@ -18,6 +18,7 @@ from ..losses import LOGISTIC_MSE, NONLINEAR_MSE, Objective
 from ..online.rules.nonlinear_mse import MAX_CURVATURE, MAX_STEP, Activation, NonlinearMSERule, nonlinear_mse_rule
 from ..online.run import OutOfRangeError, RunConfig, RunResult
 from ..online.schedules import Step
+from ..probabilities.maps import Calibration
 from ..validation import ParameterError, check_choice, check_integer, check_number
 from .base import RandomState, SolutionPath, StopWarning, StreamingObstacle, Way
 from .online import OnlineClassifier
@@ -85,6 +86,9 @@ class NonlinearMSE(OnlineClassifier):
         Keep the update log of online and batch runs in `log_`.
         The log holds no rows: it finds them in X as long as the caller keeps X. "rows": the log keeps X alive, too, and
         pickles hold the rows that moved the weights.
+    calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
+        The map from scores to probabilities, which gives `predict_proba`. It is fitted on held-out scores of five folds, each
+        of which takes one more fit. `predict` does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the row order.
     n_jobs : int, default=None
@@ -114,6 +118,8 @@ class NonlinearMSE(OnlineClassifier):
         The number of passes, steps or iterations made.
     n_updates_ : int
         The number of updates made.
+    calibration_ : ProbabilityMap
+        With `calibrate`, the map.
     stop_ : Stop
         Why the run ended.
     log_ : UpdateLog or None
@@ -156,6 +162,7 @@ class NonlinearMSE(OnlineClassifier):
         class_weight: ClassWeight = None,
         warm_start: bool = False,
         log: Log = True,
+        calibrate: Calibration | None = None,
         random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -174,6 +181,7 @@ class NonlinearMSE(OnlineClassifier):
         self.class_weight = class_weight
         self.warm_start = warm_start
         self.log = log
+        self.calibrate = calibrate
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

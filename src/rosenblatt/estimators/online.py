@@ -135,6 +135,7 @@ class OnlineClassifier(LinearClassifier):
     def _check_stream_parameters(self) -> None:
         """Raise an error for a parameter that needs all rows, which `partial_fit` does not have."""
         self._refuse_in_streams("class_weight", self.class_weight, "balanced")
+        self._refuse_calibration_in_streams()
 
     def _needs_finite_rows(self) -> bool:
         """Whether X must be checked before the first pass, because a parameter is computed from all rows."""

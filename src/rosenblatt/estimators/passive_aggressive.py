@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args
 
 from ..data.problem import Problem
 from ..online.rules.passive_aggressive import PassiveAggressiveRule, Variant, passive_aggressive_rule
+from ..probabilities.maps import Calibration
 from ..validation import check_choice, check_integer, check_number
 from .base import RandomState
 from .online import OnlineClassifier
@@ -58,6 +59,9 @@ class PassiveAggressive(OnlineClassifier):
         Keep the update log in `log_`.
         The log holds no rows: it finds them in X as long as the caller keeps X. "rows": the log keeps X alive, too, and
         pickles hold the rows that moved the weights.
+    calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
+        The map from scores to probabilities, which gives `predict_proba`. It is fitted on held-out scores of five folds, each
+        of which takes one more fit. `predict` does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the row order.
     n_jobs : int, default=None
@@ -80,6 +84,8 @@ class PassiveAggressive(OnlineClassifier):
         The number of passes made.
     n_updates_ : int
         The number of updates made.
+    calibration_ : ProbabilityMap
+        With `calibrate`, the map.
     stop_ : Stop
         Why the run ended.
     log_ : UpdateLog or None
@@ -118,6 +124,7 @@ class PassiveAggressive(OnlineClassifier):
         class_weight: ClassWeight = None,
         warm_start: bool = False,
         log: Log = True,
+        calibrate: Calibration | None = None,
         random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -135,6 +142,7 @@ class PassiveAggressive(OnlineClassifier):
         self.class_weight = class_weight
         self.warm_start = warm_start
         self.log = log
+        self.calibrate = calibrate
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

@@ -19,6 +19,7 @@ from ..online.schedules import Step
 from ..online.solver import solve
 from ..online.stopping import Outlook
 from ..online.training_rows import MissingRowsError
+from ..probabilities.maps import Calibration
 from ..validation import check_choice, check_flag, check_integer, check_number
 from .base import RandomState, StreamingObstacle, Way
 from .online import OnlineClassifier
@@ -104,6 +105,9 @@ class Perceptron(OnlineClassifier):
         updates. If that is more than 1e9, a warning says so: scale the columns, or limit the run by `max_updates`. Runs that
         end earlier are certified at their end. The proof covers rows of positive weight and separation with any margin; step
         sizes that shrink may still never find a plane.
+    calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
+        The map from scores to probabilities, which gives `predict_proba`. It is fitted on held-out scores of five folds, each
+        of which takes one more fit. `predict` does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the row order.
     n_jobs : int, default=None
@@ -126,6 +130,8 @@ class Perceptron(OnlineClassifier):
         The number of passes made.
     n_updates_ : int
         The number of updates made.
+    calibration_ : ProbabilityMap
+        With `calibrate`, the map.
     stop_ : Stop
         Why the run ended.
     log_ : UpdateLog or None
@@ -179,6 +185,7 @@ class Perceptron(OnlineClassifier):
         warm_start: bool = False,
         log: Log = True,
         certify: bool = False,
+        calibrate: Calibration | None = None,
         random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -201,6 +208,7 @@ class Perceptron(OnlineClassifier):
         self.warm_start = warm_start
         self.log = log
         self.certify = certify
+        self.calibrate = calibrate
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

@@ -16,6 +16,7 @@ from ..kernels.linear.rows import Rows
 from ..losses import HINGE, SQUARED_HINGE, Objective
 from ..online.stopping import merge_stops
 from ..parallel import in_order, one_blas_thread
+from ..probabilities.maps import Calibration
 from ..progress import current_callback, problem_callback
 from ..reporting.text import short
 from ..svm.crammer_singer import CrammerSinger, lead_over_rivals, solve_crammer_singer
@@ -85,6 +86,9 @@ class SoftMargin(MarginClassifier):
         Scales the C of a class.
     warm_start : bool, default=False
         Start `fit` from the previous solution: along a path of C it needs fewer passes.
+    calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
+        The map from scores to probabilities, which gives `predict_proba`. It is fitted on held-out scores of five folds, each
+        of which takes one more fit. `predict` does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of row orders and samples.
     n_jobs : int, default=None
@@ -128,6 +132,8 @@ class SoftMargin(MarginClassifier):
         The largest number of iterations of a binary problem, as `max_iter` counts them.
     solver_ : list of {"newton", "interior-point", "dual-coordinates", "active-set"}
         The solver of each binary problem. "active-set" solves small problems of the hinge, and the hard margin.
+    calibration_ : ProbabilityMap
+        With `calibrate`, the map.
     stop_ : Stop
         Why the fit ended.
 
@@ -185,6 +191,7 @@ class SoftMargin(MarginClassifier):
         solver: Solver = "auto",
         class_weight: ClassWeight = None,
         warm_start: bool = False,
+        calibrate: Calibration | None = None,
         random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -200,6 +207,7 @@ class SoftMargin(MarginClassifier):
         self.solver = solver
         self.class_weight = class_weight
         self.warm_start = warm_start
+        self.calibrate = calibrate
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

@@ -31,6 +31,7 @@ def check_estimator_parameters(estimator: Any) -> None:
     from ..estimators.row_weights import check_class_weight
 
     estimator._check_parameters()
+    estimator._check_calibrate()
     if not isinstance(estimator._class_weight, Unsaved | None):
         check_class_weight(estimator._class_weight)
     random_state = getattr(estimator, "random_state", None)

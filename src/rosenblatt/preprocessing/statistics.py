@@ -5,13 +5,15 @@ collected into blocks of a fixed size: NumPy computes the mean and the sum of sq
 order by the update of Chan, Golub and LeVeque, "Algorithms for computing the sample variance", 1983.
 
 A column of strings is text if, in its first 1,000 rows, more than half of the cells are distinct and have three words or more
-on average; else it is categorical. A categorical column is rejected if it looks like an id: over 10,000 distinct values, or
-distinct values in more than half of over a hundred rows.
+on average; else it is categorical. A categorical column identifies the rows if at least nine of ten of its cells, and at least
+ten, have a value of their own, or if it has more distinct values than half of over a hundred rows: of the values of later rows,
+few or none would be known. A column with over 10,000 distinct values is rejected, unless it identifies the rows.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from itertools import chain
 from typing import Any, Literal, cast
@@ -28,7 +30,9 @@ from .categorical import Categories, Words, words_of
 ROWS_PER_BLOCK = 4096
 FEATURES_PER_BLOCK = 1 << 18  # limits the rows of a block, so that it stays in a cache
 SAMPLE_ROWS = 1_000  # rows that decide the kind of a column
-MIN_ROWS_OF_AN_ID = 100
+# A column of strings identifies the rows from this many cells on, and from this share of cells with a value of their own; or if
+# it has more distinct values than half of its rows, which must be more.
+MIN_OWN_VALUES, MIN_OWN_SHARE, MIN_ROWS_OF_AN_ID = 10, 0.9, 100
 MAX_CATEGORIES = 10_000
 MAX_CATEGORY_CHARS = 1_000
 MAX_WORDS_COUNTED = 1 << 20  # distinct words of a column
@@ -51,7 +55,7 @@ class Moments:
         self._block = np.empty((max(1, min(ROWS_PER_BLOCK, FEATURES_PER_BLOCK // max(1, width))), columns))
         self._filled = 0
         self.rows = 0
-        self.counts = np.zeros(width, np.int64)
+        self.counts, self._nonzero = np.zeros(width, np.int64), np.zeros(width, np.int64)
         self._means, self._squares = np.zeros(width), np.zeros(width)
         self.minimum, self.maximum = np.full(width, np.inf), np.full(width, -np.inf)  # as they are without values
 
@@ -86,8 +90,12 @@ class Moments:
         with np.errstate(invalid="ignore"):
             found = np.sqrt(self._squares / np.maximum(self.counts, 1))
         found[~np.isfinite(found)] = np.inf
-        # Rounding errors of a constant feature do not count as deviation.
-        return np.where(found <= 1e-12 * self.largest, 0.0, found)
+        return np.where(self.minimum < self.maximum, found, 0.0)
+
+    @property
+    def nonzero_share(self) -> FloatArray:
+        """The share of values that are not zero."""
+        return self._nonzero / np.maximum(self.counts, 1)
 
     def _fold(self) -> None:
         if not self._filled:
@@ -106,62 +114,112 @@ class Moments:
             gap = np.where(here > 0, mean - self._means, 0.0)
             share = here / np.maximum(total, 1)
             if self._spread:
+                self._nonzero += here - (X == 0.0).sum(axis=0)
                 squares = np.square(X - mean).sum(axis=0, where=present)
                 self._squares = self._squares + squares + gap * gap * (self.counts * share)
             self._means = self._means + gap * share
             self.counts = total
 
 
-class SparseMaxima:
-    """The largest absolute value of each feature of sparse rows, whose width may grow from chunk to chunk.
+class SparseMoments:
+    """For each feature of sparse rows: its range, mean and deviation, zeros included. The width may grow from chunk to chunk.
 
-    Also the range of each column, zeros included.
+    Values are added one by one, minus the first value of their feature, so that sums neither cancel nor depend on the cut.
     """
 
     def __init__(self, degree: int) -> None:
-        self.degree, self.rows, self._stored = degree, 0, np.zeros(0, np.int64)
+        self.degree, self.rows = degree, 0
         self.polynomial = Polynomial(0, 1)
-        self.largest = np.zeros(0)
-        self._minimum, self._maximum = np.zeros(0), np.zeros(0)
+        self._stored = np.zeros(0, np.int64)
+        self._low, self._high, self._first = np.zeros(0), np.zeros(0), np.zeros(0)
+        self._sums, self._squares = np.zeros(0), np.zeros(0)
 
     def add(self, rows: CSRMatrix) -> None:
         self.rows += rows.shape[0]
         if rows.width > self.polynomial.columns:
             self._widen(rows.width)
-        self._stored += np.bincount(rows.indices, minlength=self.polynomial.columns)
-        np.minimum.at(self._minimum, rows.indices, rows.values)
-        np.maximum.at(self._maximum, rows.indices, rows.values)
-        if self.degree == 1:
-            np.maximum.at(self.largest, rows.indices, abs(rows.values))
-            return
-        step = max(1, FEATURES_PER_BLOCK // max(1, self.polynomial.width))
-        for start in range(0, rows.shape[0], step):
-            part = rows.slice(start, min(start + step, rows.shape[0])).with_width(self.polynomial.columns).toarray()
-            self.largest = np.fmax(self.largest, abs(self.polynomial.expand(part)).max(axis=0, initial=0))
+        step = rows.shape[0] if self.degree == 1 else max(1, FEATURES_PER_BLOCK // max(1, self.polynomial.width))
+        for start in range(0, rows.shape[0], max(1, step)):
+            part = rows if step >= rows.shape[0] else rows.slice(start, start + step)
+            self._add_features(self.polynomial.expand_sparse(part.with_width(self.polynomial.columns)))
+
+    def _add_features(self, features: CSRMatrix) -> None:
+        indices, values = features.indices, features.values
+        counts = np.bincount(indices, minlength=self.polynomial.width)
+        if ((self._stored == 0) & (counts > 0)).any():
+            found, first = np.unique(indices, return_index=True)
+            new = self._stored[found] == 0
+            self._first[found[new]] = values[first[new]]
+        self._stored += counts
+        with np.errstate(all="ignore"):
+            np.minimum.at(self._low, indices, values)
+            np.maximum.at(self._high, indices, values)
+            shifted = values - self._first[indices]
+            np.add.at(self._sums, indices, shifted)
+            np.add.at(self._squares, indices, np.square(shifted, out=shifted))
+
+    @property
+    def nonzero_share(self) -> FloatArray:
+        """The share of rows that store each feature."""
+        return self._stored / max(1, self.rows)
 
     @property
     def density(self) -> float:
         """The share of cells that are stored."""
-        return int(self._stored.sum()) / max(1, self.rows * self.polynomial.columns)
+        columns = self.polynomial.columns
+        return int(self._stored[:columns].sum()) / max(1, self.rows * columns)
 
     @property
     def minimum(self) -> FloatArray:
-        return np.where(self._stored < self.rows, np.minimum(self._minimum, 0.0), self._minimum)
+        return np.where(self._stored < self.rows, np.minimum(self._low, 0.0), self._low)
 
     @property
     def maximum(self) -> FloatArray:
-        return np.where(self._stored < self.rows, np.maximum(self._maximum, 0.0), self._maximum)
+        return np.where(self._stored < self.rows, np.maximum(self._high, 0.0), self._high)
+
+    @property
+    def largest(self) -> FloatArray:
+        largest: FloatArray = np.maximum(self.maximum, -self.minimum)
+        return largest
+
+    @property
+    def means(self) -> FloatArray:
+        with np.errstate(all="ignore"):
+            means = self._stored_means * self.nonzero_share
+        return np.where(np.isfinite(means), means, 0.0)
+
+    @property
+    def deviations(self) -> FloatArray:
+        """The standard deviation of each feature; zero if it is constant, infinite if its squares overflowed."""
+        n, stored, share = max(1, self.rows), np.maximum(self._stored, 1), self.nonzero_share
+        with np.errstate(all="ignore"):
+            within = np.maximum(self._squares - self._sums * (self._sums / stored), 0.0) / n
+            found = np.sqrt(within + np.square(self._stored_means) * (share * (1.0 - share)))
+        found[~np.isfinite(found)] = np.inf
+        return np.where(self.minimum < self.maximum, found, 0.0)
+
+    @property
+    def _stored_means(self) -> FloatArray:
+        return self._first + self._sums / np.maximum(self._stored, 1)
 
     def _widen(self, columns: int) -> None:
-        more = columns - self.polynomial.columns
-        self._stored = np.append(self._stored, np.zeros(more, np.int64))
-        self._minimum = np.append(self._minimum, np.full(more, np.inf))
-        self._maximum = np.append(self._maximum, np.full(more, -np.inf))
         wider = Polynomial(columns, self.degree)
-        largest = np.zeros(wider.width)
-        if self.polynomial.columns:
-            largest[self.polynomial.places_in(wider)] = self.largest
-        self.polynomial, self.largest = wider, largest
+        places = self.polynomial.places_in(wider) if self.polynomial.columns else np.zeros(0, np.int64)
+        self._stored, self._first, self._sums, self._squares, self._low, self._high = (
+            _spread(array, places, wider.width, empty)
+            for array, empty in (
+                (self._stored, 0), (self._first, 0.0), (self._sums, 0.0), (self._squares, 0.0), (self._low, np.inf),
+                (self._high, -np.inf),
+            )
+        )  # fmt: skip
+        self.polynomial = wider
+
+
+def _spread(array: Array, places: IntArray, width: int, empty: float) -> Array:
+    """The entries at new places, with a value for all others."""
+    wider = np.full(width, empty, array.dtype)
+    wider[places] = array
+    return wider
 
 
 # --- Columns of strings
@@ -178,15 +236,17 @@ def _is_number(value: str) -> bool:
 class StringStatistics:
     """The values or words of a column of strings; its kind is given or decided by the first rows."""
 
-    def __init__(self, source: str, name: str, kind: Literal["words", "names"] | None) -> None:
-        self.source, self.name, self.kind = source, name, kind
+    def __init__(
+        self, source: str, name: str, kind: Literal["words", "names"] | None = None, *, may_drop: bool = False
+    ) -> None:
+        self.source, self.name, self.kind, self._may_drop = source, name, kind, may_drop
         self.declared = kind is not None
         self.rows = 0
         self._first: list[str | None] = []
         self._names: Counter[str] = Counter()
         self._missing = 0
         self._words: Counter[str] = Counter()
-        self.truncated = False  # whether words beyond the limit were not counted
+        self.truncated = False  # whether words or values beyond the limit were not counted
 
     def add(self, cells: Array | list[str | None]) -> None:
         at = 0
@@ -207,9 +267,27 @@ class StringStatistics:
             if not kept:
                 raise DataError(self.source, f"no word occurs in {MIN_ROWS_OF_A_WORD} rows", column=self.name)
             return Words(self.name, kept)
-        if not self.declared and self.rows > MIN_ROWS_OF_AN_ID and len(self._names) > self.rows / 2:
-            raise self._too_many(f"{count(len(self._names))} distinct non-numeric values in {plural(self.rows, 'row')}")
+        if self._mostly_distinct and not self.is_identifier:
+            raise self.too_many()
         return Categories(self.name, tuple(sorted(self._names)))
+
+    @property
+    def is_identifier(self) -> bool:
+        """Whether the column is left out, because its values identify the rows."""
+        if self.kind != "names" or self.declared or not self._may_drop or self.unread_number is not None:
+            return False
+        own = sum(rows == 1 for rows in self._names.values())
+        present = self.rows - self._missing
+        return self.truncated or self._mostly_distinct or (present >= MIN_OWN_VALUES and own >= MIN_OWN_SHARE * present)
+
+    @property
+    def _mostly_distinct(self) -> bool:
+        return self.kind == "names" and not self.declared and self.rows > MIN_ROWS_OF_AN_ID and len(self._names) > self.rows / 2
+
+    @property
+    def distinct_values(self) -> str:
+        distinct = f"over {count(MAX_CATEGORIES)}" if self.truncated else count(len(self._names))
+        return f"{distinct} distinct non-numeric values in {plural(self.rows, 'row')}"
 
     @property
     def facts(self) -> tuple[IntArray | None, int]:
@@ -243,24 +321,43 @@ class StringStatistics:
             self._count_words([set(words_of(cell)) for cell in cells[start : start + SAMPLE_ROWS] if cell])
 
     def _count_names(self, cells: Array | list[str | None]) -> None:
-        here: Counter[str | None] = Counter(cells if isinstance(cells, list) else cells.tolist())
+        cells = cells if isinstance(cells, list) else cells.tolist()
+        here: Counter[str | None] = Counter(cells)
         self._missing += here.pop(None, 0)
-        self._names.update(cast("Counter[str]", here))
-        if len(self._names) > MAX_CATEGORIES:
-            raise self._too_many(f"over {count(MAX_CATEGORIES)} distinct non-numeric values")
+        if self.truncated:
+            return
+        if len(self._names) + len(here) > MAX_CATEGORIES and len(self._names.keys() | here.keys()) > MAX_CATEGORIES:
+            self._exceed(cells)
+        else:
+            self._names.update(cast("Counter[str]", here))
         if max(map(len, self._names), default=0) > MAX_CATEGORY_CHARS:
             sentence = f"a value has over {count(MAX_CATEGORY_CHARS)} characters, which looks like text"
             option, advice = "--text", "use --text or --ignore"
             raise DataError(self.source, sentence, column=self.name, option=option, advice=advice)
 
-    def _too_many(self, description: str) -> DataError:
+    def _exceed(self, cells: list[str | None]) -> None:
+        """Stop counting where there are too many values; raise DataError unless they identify the rows up to there."""
+        before = self.rows - len(cells)
+        for row, cell in enumerate(cells, before + 1):
+            if cell is not None:
+                self._names[cell] += 1
+            if len(self._names) == MAX_CATEGORIES + 1:
+                self.truncated = self._may_drop and not self.declared and 2 * len(self._names) > row
+                break
+        if not self.truncated or self.unread_number is not None:
+            raise self.too_many(f"over {count(MAX_CATEGORIES)} distinct non-numeric values")
+
+    def too_many(self, values: str = "", option: str = IGNORE_OPTION) -> DataError:
         """The error for a column with too many values to be categorical: numbers with decimal commas, or an id."""
         example = min(self._names)
-        sentence = f"{description} (such as {cut(example)!r})"
+        sentence = f"{values or self.distinct_values} (such as {cut(example)!r})"
         if DECIMAL_COMMA.fullmatch(example):
             return DataError(self.source, f"{sentence}; numbers must have a decimal point, not a comma", column=self.name)
-        advice = f"if it is an id, {IGNORE_ADVICE}"
-        return DataError(self.source, sentence, column=self.name, option=IGNORE_OPTION, advice=advice)
+        option = f"{option} {shlex.quote(self.name.removeprefix('column '))}"
+        advice = f"if it is an id, exclude it with {option}"
+        if not option.startswith(IGNORE_OPTION):
+            sentence, advice = f"{sentence}, like an id, and no other column", f"use {option}, or --text for its words"
+        return DataError(self.source, sentence, column=self.name, option=option, advice=advice)
 
     def _count_words(self, bags: list[set[str]]) -> None:
         counts = self._words

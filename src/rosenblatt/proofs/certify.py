@@ -32,6 +32,7 @@ from ..certificates.verify import CheckCode, check_certificate
 from ..data.problem import classes_and_codes
 from ..parallel import one_blas_thread
 from ..validation import check_flag, check_number
+from .exact_face import with_likelihood
 from .prover import SeveralClasses, TwoClasses
 
 SECONDS_PER_ROW, SECONDS_PER_PRODUCT = 5e-6, 1e-7  # of the final check
@@ -41,7 +42,13 @@ CHECK_GRACE_S, CHECK_GRACE_SHARE = 0.05, 0.05  # a check that ends this much aft
 
 
 def certify(
-    X: MatrixLike, y: npt.ArrayLike, *, fit_intercept: bool = True, time_limit: float | None = None, verbose: int = 0
+    X: MatrixLike,
+    y: npt.ArrayLike,
+    *,
+    fit_intercept: bool = True,
+    time_limit: float | None = None,
+    likelihood: bool = False,
+    verbose: int = 0,
 ) -> Certificate:
     """Prove that planes separate the classes, and with which margin, or that no planes do.
 
@@ -57,6 +64,10 @@ def certify(
         Seconds for the whole call, including the exact computation and the check at the end. Statements that cannot be proved
         and checked in time are left out: the certificate is then `Undecided` and states the bounds proved so far. Reading the
         rows, computing their digest, and the bound that two rows prove are never interrupted.
+    likelihood : bool, default=False
+        Whether to find out, by linear programs, if logistic regression without a penalty has an optimum: the attribute
+        `separation` is then "complete", "quasi-complete" or "overlap", and `likelihood` has the proof. Without it, `separation`
+        is "complete" for separable rows, else None; it is None as well if the time limit ends before the proof.
     verbose : int, default=0
         1 writes a line to stderr for each pass over the rows.
 
@@ -85,8 +96,11 @@ def certify(
     >>> print(rb.certify([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]))  # doctest: +NORMALIZE_WHITESPACE
     not separable: the segment between rows 1 and 4 intersects the segment between rows 2 and 3,
     which have another label.
+    >>> rb.certify([[0], [1], [1], [2]], [0, 0, 1, 1], likelihood=True).separation
+    'quasi-complete'
     """
     check_flag("fit_intercept", fit_intercept)
+    check_flag("likelihood", likelihood)
     started = time.monotonic()
     seconds = math.inf if time_limit is None else check_number("time_limit", time_limit)
     given = validated_rows(X, y, "certify")
@@ -101,10 +115,20 @@ def certify(
     try:
         with one_blas_thread(), run_until(deadline - min(_seconds_for_bounds(given), MAX_BOUNDS_SHARE * seconds)):
             certificate = prover.certificate()
+            if likelihood and (more := with_likelihood(certificate, given, search_deadline)) is not certificate:
+                certificate = _accepted(more, given) or certificate
         with run_until(deadline + max(CHECK_GRACE_S, CHECK_GRACE_SHARE * seconds)):
             return _checked(certificate, given)
     except OutOfTimeError:
         return _checked(prover.bounds_in_no_time(), given)
+
+
+def _accepted(certificate: Certificate, given: LabeledRows) -> Certificate | None:
+    """The certificate with the kind of separation, if the checker accepts it before time runs out."""
+    try:
+        return certificate if check_certificate(certificate, lambda: given.data) else None
+    except OutOfTimeError:
+        return None
 
 
 def _seconds_to_check(given: LabeledRows) -> float:

@@ -17,6 +17,7 @@ import numpy as np
 from ..array_types import Array, FloatArray, IntArray
 from ..data.csr import CSRMatrix
 from ..data.readers import Options
+from ..data.readers.foreign import HEAD_BYTES, is_container
 from ..data.readers.layout import LABEL_OPTION
 from ..data.readers.read import format_of, read
 from ..data.readers.sources import COMPRESSED, Source
@@ -79,7 +80,7 @@ def table_of_bytes(name: str, data: bytes, label: str | None = None) -> dict[str
     try:
         with Source(Path(name).name or "file", io.BytesIO(data)) as source:
             plain = source if source.compression is None else _unpack_source(source)
-            kind = format_of(plain, Options())
+            kind = "zip" if is_container(plain.peek(HEAD_BYTES)) else format_of(plain, Options())
             if kind not in TEXT_FORMATS:
                 sentence = f"the page does not read {kind} files: open it with rosenblatt studio {source.name}"
                 raise DataError(source.name, sentence)

@@ -120,11 +120,11 @@ def point(rows: SignedRows, decision: Decision) -> FloatArray:
 
 def _lifted(rows: SignedRows, places: IntArray) -> list[list[int]]:
     """The signed rows as integers (times a common power of two), one column per side, without columns of zeros."""
-    whole, _ = _integers(rows.raw(places)[1])
+    whole, _ = integers(rows.raw(places)[1])
     return [[*row, *(int(side == k) for k in range(rows.n_sides))] for row, side in zip(whole, rows.side[places], strict=True)]
 
 
-def _integers(values: Matrix) -> tuple[list[list[int]], int]:
+def integers(values: Matrix) -> tuple[list[list[int]], int]:
     """Floats as integers times 2^exponent."""
     mantissa, exponent = np.frexp(values)
     odd = np.ldexp(mantissa, 53).astype(np.int64)
@@ -256,7 +256,7 @@ def _toward(x: list[Fraction], y: list[Fraction]) -> list[Fraction]:
 def _point(rows: SignedRows, places: list[int], x: list[Fraction]) -> tuple[IntArray, list[int], Fraction]:
     """The nonzero columns of these rows, and their combination there as integer multiples of a unit."""
     columns, values = rows.raw(np.array(places))
-    whole, base = _integers(values)
+    whole, base = integers(values)
     below = math.lcm(*(a.denominator for a in x))
     above = [a.numerator * (below // a.denominator) for a in x]
     v = []
@@ -289,7 +289,7 @@ def _product(rows: SignedRows, place: int, columns: IntArray, v: list[int]) -> F
     check_time()
     mine, values = rows.raw(np.array([place]))
     _, at, shared = np.intersect1d(columns, mine, assume_unique=True, return_indices=True)
-    whole, base = _integers(values[:, shared])
+    whole, base = integers(values[:, shared])
     unit: Fraction = Fraction(2) ** base
     return unit * int(sum(map(mul, (v[c] for c in at), whole[0])))
 

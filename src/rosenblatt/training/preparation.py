@@ -14,6 +14,7 @@ import numpy as np
 from ..array_types import Array, FloatArray, IntArray, Matrix
 from ..data.csr import CSRMatrix
 from ..data.readers import Options, is_example
+from ..data.readers.kinds import forms_of
 from ..data.readers.read import digest as digest_of
 from ..data.readers.read import open_source, read
 from ..data.table import Data, DataError, as_text, codes_of, rounded_integers, typed_labels
@@ -104,7 +105,7 @@ def prepare(request: Request, data: Data, test: Data | None = None) -> Prepared:
     test_sha256 = None
     if test is None and request.test is not None:
         with open_source(request.test) as source:
-            test = read(source, options_for_recipe(recipe, request.options, data.label_name))
+            test = read(source, options_for_recipe(recipe, request.options, data))
             test_sha256 = None if is_example(source) else digest_of(source)
     if recipe.width == 0:
         raise DataError(data.source, "the file has no columns besides the labels")
@@ -168,22 +169,26 @@ def _is_number(label: str) -> bool:
         return False
 
 
-def learn_recipe(request: Request, chunks: Iterable[Data]) -> Recipe:
-    """Fit the recipe of the request on chunks of the training rows."""
-    remaining = map(_check_width, chunks)
+def learn_recipe(request: Request, chunks: Iterable[Data], *, in_memory: bool = True) -> Recipe:
+    """Fit the recipe of the request on chunks of the training rows; `in_memory`: they fit into memory together.
+
+    Unless the columns are to stay as they are (`scale="none"`), constant ones are dropped.
+    """
+    remaining, options = map(_check_width, chunks), request.options
     head = next(remaining)
     return Recipe.learn(
         itertools.chain([head], remaining), degree=request.degree, scale=request.scale, text=head.text,
-        categorical=head.categorical, first=0 if request.options.zero_based else None,
+        categorical=head.categorical, first=0 if options.zero_based else None, missing=options.missing,
+        missing_indicator=options.missing_indicator, drop_constant=request.scale != "none", in_memory=in_memory,
     )  # fmt: skip
 
 
-def options_for_recipe(recipe: Recipe, options: Options, label: str | None) -> Options:
-    """Return the options to read another file for a recipe: the same columns, of the same kinds, and the labels if present."""
-    label = options.label if label is None else label
+def options_for_recipe(recipe: Recipe, options: Options, data: Data) -> Options:
+    """Return the options to read another file for a recipe: the same columns, read as in `data`, and the labels if present."""
+    label = options.label if data.label_name is None else data.label_name
     return replace(
         options, label=label, text=recipe.text, categorical=recipe.categorical, required=recipe.required,
-        numeric=recipe.number_names,
+        numeric=recipe.number_names, forms=forms_of(data),
     )  # fmt: skip
 
 
@@ -193,13 +198,14 @@ def describe_provenance(
     """Describe the data of a model and how files are read for it."""
     options = request.options
     reading = {"label": data.label_name, "missing": options.missing, "zero_based": options.zero_based}
+    forms = {name: form.to_json() for name, form in forms_of(data).items()}
     return {
         "data": request.data,
         "sha256": digest,
         "rows": rows,
         "columns": int(data.features.shape[1]),
         "test_sha256": test_digest,
-        "reading": {name: value for name, value in reading.items() if value is not None},
+        "reading": {name: value for name, value in reading.items() if value is not None} | ({"forms": forms} if forms else {}),
     }
 
 

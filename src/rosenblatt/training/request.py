@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..catalog import ALGORITHMS, Algorithm
 from ..data.readers import Options
+from ..preprocessing.scaling import Scale
 from ..reporting.text import short
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Request:
     algorithm: str = "average"
     parameters: Mapping[str, Any] = field(default_factory=dict)
     degree: int = 1
-    scale: str = "auto"
+    scale: Scale = "auto"
     test: str | None = None
     holdout: float | None = None
     cv: int | None = None

@@ -180,7 +180,7 @@ def _build_caches(request: Request, train: Path, test: Path | None, key: str, wa
     """Read the file twice: fit the recipe, then write the features of the training rows and of the test rows."""
     labels: set[str] = set()
     heads: list[Data] = []
-    recipe = learn_recipe(request, _training_rows(request, labels, heads, watch))
+    recipe = learn_recipe(request, _training_rows(request, labels, heads, watch), in_memory=False)
     classes = np.unique(typed_labels(np.array(sorted(labels), object)))
     check_classes(heads[0], classes)
     with contextlib.ExitStack() as stack:
@@ -197,7 +197,7 @@ def _build_caches(request: Request, train: Path, test: Path | None, key: str, wa
         assert first is not None
         test_digest = None
         if request.test is not None and testing is not None:
-            options = options_for_recipe(recipe, request.options, first.label_name)
+            options = options_for_recipe(recipe, request.options, first)
             with open_source(request.test) as file:
                 for chunk in chunks(file, options, CHUNK_BYTES):
                     require_labels(chunk)

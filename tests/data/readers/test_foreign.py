@@ -20,7 +20,6 @@ from rosenblatt.data.readers.sources import Source
 from rosenblatt.data.table import DataError
 
 CSV = b"a,b,label\n1,2,x\n3,4,y\n5,6,x\n7,8,y\n"
-WORKBOOK = ("docProps/app.xml", "xl/theme/theme1.xml", "xl/worksheets/sheet1.xml", "_rels/.rels", "[Content_Types].xml")
 SPREADSHEET = b"application/vnd.oasis.opendocument.spreadsheet"
 
 
@@ -54,11 +53,10 @@ def array() -> bytes:
 
 
 FILES = {
-    "rows.csv.zip": (zipped({"rows.csv": CSV}), "a zip archive; unpack it first"),
-    "rows.npz": (zipped({"rows.csv": CSV}), "a zip archive; unpack it first"),
-    "book.xlsx": (zipped(dict.fromkeys(WORKBOOK, b"<x/>" * 50)), "an Excel workbook; save its sheet as CSV first"),
+    "book.xlsb": (zipped({"[Content_Types].xml": b"<x/>", "xl/workbook.bin": b"x"}), "a binary Excel workbook (.xlsb); save"),
+    "text.docx": (zipped({"[Content_Types].xml": b"<x/>", "word/document.xml": b"<x/>"}), "an Office document without sheets"),
     "sheet.ods": (zipped({"mimetype": SPREADSHEET, "content.xml": b"<x/>"}), "an OpenDocument file; save its sheet as CSV"),
-    "book.xls": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "an Excel workbook or another file of old Office versions"),
+    "book.xls": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "an old Excel workbook (.xls), or one with a password"),
     "paper.pdf": (b"%PDF-1.4\n%\xe2\xe3\n" + bytes(50), "a PDF document; export the table as CSV first"),
     "page.html": (b"\n<!-- a --><!DOCTYPE html>\n<html>404</html>\n", "an HTML page, perhaps of an error or a login; download"),
     "page.csv": (b"\xef\xbb\xbf<HTML>\n<body>\n", "an HTML page, perhaps of an error or a login; download the data"),

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, get_args
+
+if TYPE_CHECKING:
+    from .kinds import Form
 
 # The formats and their extensions. A CSV file has any other extension, or none; `read.py` then looks at its first bytes.
 FORMATS = {
@@ -17,6 +21,9 @@ FORMATS = {
     "npz": ("npz",),
     "idx": ("idx",),
 }
+# What becomes of missing cells: they are an error, or filled by the mean or the median; auto is the median.
+Missing = Literal["refuse", "auto", "mean", "median"]
+MISSING_CHOICES: tuple[Missing, ...] = get_args(Missing)
 EXAMPLE_PREFIX = "example:"
 
 
@@ -24,7 +31,7 @@ EXAMPLE_PREFIX = "example:"
 class Options:
     """How a file is read. Columns are given by name or by position from 0.
 
-    The last three options describe a model for which the file is read; the file then need not have labels.
+    The last four options describe a model for which the file is read; the file then need not have labels.
     """
 
     format: str | None = None  # one of FORMATS; None: by the file's extension or contents
@@ -33,13 +40,21 @@ class Options:
     ignore: tuple[str, ...] = ()  # columns to leave out
     text: tuple[str, ...] = ()  # columns of text, which become bags of words
     categorical: tuple[str, ...] = ()  # categorical columns, even if their cells look like numbers
-    missing: Literal["refuse", "mean"] = "refuse"  # missing cells are an error or replaced by the mean
+    missing: Missing = "refuse"  # missing cells are an error, or filled; auto: the median
+    missing_indicator: bool = False  # whether numeric columns with missing cells get a feature that marks them
+    dates: Literal["auto", "ignore", "dmy", "mdy"] = (
+        "auto"  # read dates as numbers, or leave them out; or the order of day and month
+    )
     zero_based: bool = False  # svmlight: whether columns are counted from 0
     max_memory: int | None = None  # bytes that the rows of a file read whole may take; None: see `limits.py`
+    sheet: str | None = (
+        None  # of a workbook, or file of a zip archive: a name, or a number from 1; None: the first, the only one
+    )
     as_written: bool = False  # tables: whether numbers are read as text, digit by digit as in the file
     columns: int | None = None  # svmlight: the number of columns; None: given by the largest index
     required: tuple[str, ...] | None = None  # the columns of the model
     numeric: tuple[str, ...] = ()  # those of them that must hold numbers
+    forms: Mapping[str, Form] = field(default_factory=dict)  # how the training file wrote the columns of dates
     required_width: int | None = None  # the number of columns of a model without names; a table of this width has no labels
 
 

@@ -193,7 +193,7 @@ def _data(source: str, batch: pyarrow.RecordBatch, names: list[str], layout: Typ
         as_strings |= at in numerals
         values = _cells(source, names[at], cells, as_strings)
         missing = np.isnan(values) if values.dtype.kind == "f" else np.array([cell is None for cell in values], bool)
-        if missing.any() and (label or options.missing != "mean"):
+        if missing.any() and (label or options.missing == "refuse"):
             raise missing_cell(source, names[at], None, done + int(missing.argmax()) + 1, label=label)
         if values.dtype.kind == "f" and np.isinf(values).any():
             row = done + int(np.isinf(values).argmax()) + 1

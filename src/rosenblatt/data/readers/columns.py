@@ -11,7 +11,8 @@ from ...array_types import Array, FloatArray, IntArray
 from ..table import DataError, Table, loss_of, vanishes
 from . import Options
 from .cells import MISSING, NON_FINITE, SHORT_NUMBER, UTF8_ADVICE, parse_number, quote_token
-from .layout import MISSING_ADVICE, MISSING_OPTION, Kind, Layout
+from .kinds import Form, Kind
+from .layout import MISSING_ADVICE, MISSING_OPTION, Layout
 from .limits import BYTES_PER_TEXT, MemoryLimit
 from .window import Window, expected_growth, grow_array, grown_size
 
@@ -58,7 +59,8 @@ class Columns:
         self.numerals = tuple(layout.names[c] for c in sorted(numeric)) if options.as_written else ()
         self._places = {c: place for place, c in enumerate(self.numbers)}
         self._used = [(c, c in self._places) for c, kind in enumerate(layout.kinds) if kind != Kind.UNUSED]
-        self.texts = [c for c, is_number in self._used if not is_number]
+        self.texts = [c for c, is_number in self._used if not is_number]  # located by the kernel, read by Python
+        self._forms = {} if options.as_written else layout.forms
         self._recurring = set(self.texts)  # text columns with few distinct cells in each block
         self._rows_taken = 0
         self.losses: dict[str, str] = {}
@@ -74,15 +76,15 @@ class Columns:
         if not rows:
             return
         numbers: list[Any] = []
-        words: dict[int, list[str | None]] = {c: [] for c in self.texts}
+        words: dict[int, list[Any]] = {c: [] for c in self.texts}
         for at, cells in rows:
             for c, is_number in self._used:
                 if is_number:
                     numbers.append(self._number(cells[c], c, at))
                 else:
-                    words[c].append(self._word(cells[c], c, at))
+                    words[c].append(self._content(cells[c], c, at))
         for c in self.texts:
-            self._words[c].append(_objects(words[c]))
+            self._words[c].append(self._array(words[c], c))
         self._add_numbers(np.array(numbers).reshape(len(rows), -1).T, len(rows))
         self.rows += len(rows)
 
@@ -138,15 +140,23 @@ class Columns:
 
     def _decoded(self, c: int, spans: IntArray) -> Any:
         """The cells at the given spans, in ascending order; a negative end marks a cell with doubled quotes."""
-        words: list[str | None] = []
+        words: list[Any] = []
         if len(spans):
             origin = int(spans[0, 0])
             text = bytes(memoryview(self.window.buffer)[origin : int(abs(spans[-1, 1]))])
             for start, stop in zip((spans[:, 0] - origin).tolist(), spans[:, 1].tolist(), strict=True):
                 cell = text[start : stop - origin] if stop >= 0 else text[start : -stop - origin].replace(b'""', b'"')
-                words.append(self._word(cell, c, start + origin))
+                words.append(self._content(cell, c, start + origin))
             self._text_bytes += len(text) // max(1, len(self.layout.kinds)) + BYTES_PER_TEXT * len(words)
-        return _objects(words)
+        return self._array(words, c)
+
+    def _array(self, contents: list[Any], c: int) -> Array:
+        return np.array(contents, np.float64) if c in self._forms else _objects(contents)
+
+    def _content(self, cell: bytes, c: int, at: int) -> float | str | None:
+        """The content of a cell that is no plain number."""
+        form = self._forms.get(c)
+        return self._word(cell, c, at) if form is None else self._formatted(cell, form, c, at)
 
     def _reserve(self, rows: int) -> None:
         """Allocate arrays for `rows` rows or, if the whole file is read, for the number of rows it is expected to have."""
@@ -177,6 +187,21 @@ class Columns:
         if value is not None or NON_FINITE.fullmatch(cell):
             raise self._error(c, at, f"{quote_token(cell)} is not finite")
         sentence = f"{quote_token(cell)} is not a number, but the column is numeric"
+        if self.options.required is not None:
+            raise self._error(c, at, sentence)
+        option = f"--categorical {self.layout.names[c]!r}"
+        raise self._error(c, at, sentence, option, f"use {option} if it is categorical")
+
+    def _formatted(self, cell: bytes, form: Form, c: int, at: int) -> float:
+        """The value of a cell in a column of dates."""
+        cell = cell.strip()
+        value = form.value(cell.decode("latin-1"))
+        if value is not None:
+            return value
+        if cell in MISSING:
+            self._missing(c, at)
+            return math.nan
+        sentence = f"{quote_token(cell)} is not a {form.kind}, but the column holds {form.describe()}"
         if self.options.required is not None:
             raise self._error(c, at, sentence)
         option = f"--categorical {self.layout.names[c]!r}"
@@ -213,7 +238,7 @@ class Columns:
             columns[c] = grow_array(self._values[c], self.rows) if len(self._values[c]) > self.rows else self._values[c]
         for c in self.texts:
             parts = self._words.pop(c)
-            columns[c] = parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, object), *parts])
+            columns[c] = parts[0] if len(parts) == 1 else np.concatenate(parts or [self._array([], c)])
         self._clear()
         layout = self.layout
         table = Table(tuple(layout.names[c] for c in layout.features), tuple(columns[c] for c in layout.features))

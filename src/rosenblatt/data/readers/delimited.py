@@ -57,6 +57,8 @@ class _Reader:
             raise DataError(source.name, "the file has no rows")
         self.delimiter, self.layout = self._lay_out()
         self.columns = Columns(self.window, self.layout, options, limit)
+        self.forms = {self.layout.names[c]: form for c, form in self.layout.forms.items() if c in self.layout.features}
+        self.dates = {} if options.as_written else {name: str(form.kind) for name, form in self.forms.items()}
 
     def _lay_out(self) -> tuple[bytes, Layout]:
         """The delimiter and the layout, by the first rows; a header is consumed."""
@@ -213,5 +215,5 @@ class _Reader:
         columns = (layout.text, layout.categorical, layout.names)
         return Data(
             self.source.name, table, labels, name, layout.note, *columns, self.lines.take(), first_row,
-            numerals=self.columns.numerals, losses=dict(self.columns.losses),
+            numerals=self.columns.numerals, losses=dict(self.columns.losses), dates=self.dates, forms=self.forms,
         )  # fmt: skip

@@ -6,7 +6,7 @@ import re
 
 from ..table import DataError
 
-SAVE_SHEET = "save its sheet as CSV first"
+SAVE_WORKBOOK = "save it as .xlsx without a password, or as CSV"
 UNPACK = "unpack it first"
 EXPORT_TABLE = "export the table as CSV first"
 DOWNLOAD = "download the data file itself"
@@ -14,7 +14,7 @@ OBJECT_A_LINE = "write an object a line, as jq -c '.[]' FILE does"
 SAVE_ARRAYS = "save rows and labels with numpy.savez(FILE, X=X, y=y) first"
 # First bytes, what the file is, and the remedy.
 FOREIGN = (
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook or another file of old Office versions", SAVE_SHEET),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel workbook (.xls), or one with a password", SAVE_WORKBOOK),
     (b"SQLite format 3\0", "an SQLite database", EXPORT_TABLE),
     (b"%PDF-", "a PDF document", EXPORT_TABLE),
     (b"\x89HDF\r\n\x1a\n", "an HDF5 file", "save its table as CSV or Parquet first"),
@@ -22,8 +22,9 @@ FOREIGN = (
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive", UNPACK),
     (b"Rar!\x1a\x07", "a RAR archive", UNPACK),
 )
-ZIP = b"PK\x03\x04"
-ZIP_NAME_LENGTH, ZIP_NAME = slice(26, 28), 30  # of the first member
+ZIP_HEADS = (b"PK\x03\x04", b"PK\x05\x06")  # of an archive with members, and of one without
+ZIP_BYTES, HEAD_BYTES = 4, 1 << 10
+NAME_LENGTH, NAME_START = slice(26, 28), 30  # of the first member
 TAR_MAGIC, TAR_PLACE = b"ustar", 257
 PICKLE_PROTOCOLS = range(2, 6)  # protocols whose files begin with the byte 0x80
 SAFETENSORS_LENGTH = 8  # bytes of the length of a header, which is JSON
@@ -53,8 +54,6 @@ def _recognize(head: bytes) -> tuple[str, str] | None:
     for magic, kind, remedy in FOREIGN:
         if head.startswith(magic):
             return kind, remedy
-    if head.startswith(ZIP):
-        return _recognize_zip(head)
     if head[TAR_PLACE : TAR_PLACE + len(TAR_MAGIC)] == TAR_MAGIC:
         return "a tar archive", UNPACK
     if len(head) > 1 and head[0] == 0x80 and head[1] in PICKLE_PROTOCOLS:
@@ -71,13 +70,11 @@ def _recognize(head: bytes) -> tuple[str, str] | None:
     return ("an ARFF file of Weka", "save it as CSV first") if ARFF.match(head) else None
 
 
-def _recognize_zip(head: bytes) -> tuple[str, str] | None:
-    """The kind of a zip archive, by the names of its first members; None if the first is an array, as in .npz files."""
-    name = head[ZIP_NAME : ZIP_NAME + int.from_bytes(head[ZIP_NAME_LENGTH], "little")]
-    if name.endswith(b".npy"):
-        return None
-    if name == b"mimetype" and b"opendocument" in head[: ZIP_NAME + 100]:
-        return "an OpenDocument file", SAVE_SHEET
-    if b"xl/" in head and (b"[Content_Types].xml" in head or b"_rels/.rels" in head or name.startswith(b"docProps/")):
-        return "an Excel workbook", SAVE_SHEET
-    return "a zip archive", UNPACK
+def is_container(head: bytes) -> bool:
+    """Whether a file with these first bytes is a zip archive or a workbook, and not an archive of NumPy's arrays.
+
+    >>> is_container(b"PK\\x03\\x04" + bytes(40)), is_container(b"a,b,label")
+    (True, False)
+    """
+    name = head[NAME_START : NAME_START + int.from_bytes(head[NAME_LENGTH], "little")]
+    return head.startswith(ZIP_HEADS) and not name.endswith(b".npy")

@@ -134,7 +134,7 @@ class _Columns:
     def _column(self, name: str, rows: list[Row], label: bool) -> Array:
         cells = [row.get(name) for _, _, row in rows]
         types = set(map(type, cells))
-        if type(None) in types and (label or self.options.missing != "mean"):
+        if type(None) in types and (label or self.options.missing == "refuse"):
             raise missing_cell(self.source, name, rows[cells.index(None)][0], label=label)
         if not types <= NUMBER_TYPES | STRING_TYPES:
             line = next(line for (line, _, _), cell in zip(rows, cells, strict=True) if isinstance(cell, dict | list))

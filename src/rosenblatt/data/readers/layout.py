@@ -9,7 +9,7 @@ Header    The first row is a header in any of these cases: it contains a column 
 Label     The label is the column given by the user, else a column with a common label name, else the last or the first column
           if it looks like labels: text or integers with few distinct values. A column y is a coordinate and not the label if
           there are a column x and a third column.
-Types     A column is numeric if at least half of its cells are numbers; other cells in it are errors. Any other column is text.
+Types     See `kinds.py`.
 
 Delimited files are described by `Layout`. Formats with typed cells (JSON lines, Parquet, Arrow) are described by `TypedLayout`:
 the same rules, applied to the first 1,000 rows, so that reading in chunks gives the same result.
@@ -18,9 +18,8 @@ the same rules, applied to the first 1,000 rows, so that reading in chunks gives
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from enum import IntEnum
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
@@ -29,27 +28,19 @@ from ...array_types import Array
 from ...reporting.text import comma_list, count, plural, quoted_list
 from ..table import Data, DataError, Table
 from . import Options
-from .cells import MISSING, NON_FINITE, UTF8_ADVICE, parse_number
+from .cells import MISSING, UTF8_ADVICE
+from .kinds import Form, Kind, Survey, describe_forms, is_number, is_value, stored_form, survey
 
 LABEL_NAMES = ("label", "target", "class", "y", "category", "outcome")
 MAX_COLUMNS_LISTED = 6
 TYPED_SAMPLE_ROWS = 1_000
 MAX_LABEL_CHARS = 100
 # Command-line options that error messages name.
-LABEL_OPTION, MISSING_OPTION = "--label", "--missing mean"
-MISSING_ADVICE = "use --missing mean to fill it with the mean of the column, or --ignore to leave the column out"
+LABEL_OPTION, MISSING_OPTION = "--label", "--missing median"
+MISSING_ADVICE = "use --missing median to fill it with the median of the column, or --ignore to leave the column out"
 ONE_COLUMN = "the lines have one cell; the cells of a row must be separated by commas, semicolons, tabs, pipes or blanks"
 
 Cells = Sequence[Sequence[bytes]]
-
-
-class Kind(IntEnum):
-    """How the cells of a column are read."""
-
-    NUMBER = 0
-    TEXT = 1
-    FREE_TEXT = 2  # text in which no cell counts as missing
-    UNUSED = 3
 
 
 # --- Column names
@@ -182,6 +173,7 @@ class Layout:
     note: str | None  # a message for the user: how the label and the header were found
     text: tuple[str, ...] = ()  # names of the columns declared as text
     categorical: tuple[str, ...] = ()  # names of the columns declared as categorical
+    forms: Mapping[int, Form] = field(default_factory=dict)  # of the columns of dates
 
     def place(self, column: int) -> str:
         """The name of a column for messages, which put the word "column" before it."""
@@ -190,7 +182,7 @@ class Layout:
 
 def lay_out(source: str, rows: Cells, options: Options) -> Layout:
     """Find the layout of a file from its first rows: at least one, all of the same length."""
-    below = [_count_numbers([row[c] for row in rows[1:]]) for c in range(len(rows[0]))]
+    below = [survey([row[c] for row in rows[1:]], options) for c in range(len(rows[0]))]
     header = _has_header(rows, below, options) if options.header is None else options.header
     body = rows[1:] if header else rows
     if not body:
@@ -215,55 +207,55 @@ def lay_out(source: str, rows: Cells, options: Options) -> Layout:
             source, names, options.label, ignored, lambda c: _cells_look_like_labels([row[c] for row in body])
         )
         features = [c for c in range(len(names)) if c != label and c not in ignored]
-        if not features:
-            raise DataError(source, "there is no column besides the label")
         notes.append(f"label column: {names[label]} ({how})")
     if options.header is None:
         notes.append("header found" if header else "no header found")
-    counts = below if header else [_add_cell(*below[c], rows[0][c]) for c in range(len(names))]
-    used = {label, *features}
-    kinds = tuple(_kind(c, names[c], used, label, free, categorical, counts[c], options) for c in range(len(names)))
-    declared = (tuple(names[c] for c in sorted(columns)) for columns in (free, categorical))
-    return Layout(header, names, kinds, tuple(features), label, "; ".join(notes) or None, *declared)
+    surveys = below if header else [survey([row[c] for row in rows], options) for c in range(len(names))]
+    kinds, forms = _find_kinds(names, body, {label, *features}, label, free, categorical, surveys, options)
+    if options.dates == "ignore" and options.required is None and forms:
+        features = [c for c in features if c not in forms]
+        kinds = [Kind.UNUSED if c in forms else kind for c, kind in enumerate(kinds)]
+        notes.append(f"dates left out: {quoted_list([names[c] for c in forms])}")
+        forms = {}
+    notes += describe_forms({names[c]: form for c, form in forms.items()})
+    if not features and options.required is None:
+        raise DataError(source, "there is no column besides the label")
+    text, categories = (tuple(names[c] for c in sorted(columns)) for columns in (free, categorical))
+    return Layout(header, names, tuple(kinds), tuple(features), label, "; ".join(notes) or None, text, categories, forms)
 
 
-def _kind(
-    c: int,
-    name: str,
+def _find_kinds(
+    names: Sequence[str],
+    body: Cells,
     used: set[int | None],
     label: int | None,
     free: set[int],
     categorical: set[int],
-    counts: tuple[int, int],
+    surveys: Sequence[Survey],
     options: Options,
-) -> Kind:
-    if c not in used:
-        return Kind.UNUSED
-    if c in free:
-        return Kind.FREE_TEXT
-    if c == label or c in categorical:  # labels stay as written: 01 is not 1
-        return Kind.TEXT
-    known, numbers = counts
-    return Kind.NUMBER if name in options.numeric or 2 * numbers >= known else Kind.TEXT
+) -> tuple[list[Kind], dict[int, Form]]:
+    """The kind of each column, and the forms of those that have one."""
+    kinds, forms = [], {}
+    for c, (name, found) in enumerate(zip(names, surveys, strict=True)):
+        if c not in used:
+            kind = Kind.UNUSED
+        elif c in free:
+            kind = Kind.FREE_TEXT
+        elif c == label or c in categorical:  # labels stay as written: 01 is not 1
+            kind = Kind.TEXT
+        elif name in options.numeric:  # a model reads the column as in its training file
+            form = stored_form(name, [row[c] for row in body], options)
+            kind = Kind.NUMBER if form is None else Kind.FORMATTED
+        else:
+            kind, form = found.kind, found.form
+        if kind == Kind.FORMATTED:
+            assert form is not None
+            forms[c] = form
+        kinds.append(kind)
+    return kinds, forms
 
 
-def is_number(cell: bytes) -> bool:
-    return parse_number(cell) is not None
-
-
-def _count_numbers(cells: Sequence[bytes]) -> tuple[int, int]:
-    """The number of cells that are not missing, and how many of them are numbers, including nan and inf."""
-    known = [cell for cell in cells if cell not in MISSING]
-    return len(known), sum(is_number(cell) or NON_FINITE.fullmatch(cell) is not None for cell in known)
-
-
-def _add_cell(known: int, numbers: int, cell: bytes) -> tuple[int, int]:
-    """The counts of `_count_numbers` with one more cell."""
-    more_known, more_numbers = _count_numbers([cell])
-    return known + more_known, numbers + more_numbers
-
-
-def _has_header(rows: Cells, below: list[tuple[int, int]], options: Options) -> bool:
+def _has_header(rows: Cells, below: Sequence[Survey], options: Options) -> bool:
     first, body = rows[0], rows[1:]
     names = {cell.decode("utf-8", "replace") for cell in first}
     given = {options.label or "", *options.ignore, *options.text, *options.categorical}
@@ -271,11 +263,11 @@ def _has_header(rows: Cells, below: list[tuple[int, int]], options: Options) -> 
         return True
     if options.required is not None and names >= set(options.required):
         return True
-    numeric = [c for c, (known, numbers) in enumerate(below) if 0 < known == numbers]
+    numeric = [c for c, found in enumerate(below) if found.all_values]
     if numeric:
-        named = sum(first[c] not in MISSING and not is_number(first[c]) for c in numeric)
+        named = sum(first[c] not in MISSING and not is_value(first[c]) for c in numeric)
         return 2 * named >= len(numeric)
-    if any(cell in MISSING or is_number(cell) for cell in first) or len(set(first)) < len(first):
+    if any(cell in MISSING or is_value(cell) for cell in first) or len(set(first)) < len(first):
         return False
     if any(map(_is_label_name, names)):
         return True

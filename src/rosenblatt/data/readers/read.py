@@ -5,6 +5,7 @@
     parquet, arrow      .parquet .pq; .arrow .feather .ipc
     jsonl               .jsonl .ndjson
     npz                 .npz
+    workbooks, zip      .xlsx .xlsm; .zip with a file of these formats (see `containers.py`)
     idx                 names such as train-images-idx3-ubyte
     example:NAME        see `examples.py`
 
@@ -25,7 +26,7 @@ from typing import Any, cast
 
 from ..table import Data, DataError, Table
 from . import FORMATS, Options, is_example
-from .foreign import check_not_foreign
+from .foreign import HEAD_BYTES, ZIP_BYTES, check_not_foreign, is_container
 from .limits import MemoryLimit
 from .sources import COMPRESSED, Source, extension_of
 from .window import WIDE_BOMS
@@ -72,12 +73,15 @@ def read(path: str | Path | Source, options: Options | None = None) -> Data:
 
         return example(str(path), options)
     with open_source(path) as source:
-        source.limit_expansion(MemoryLimit(source.name, options))
-        kind = format_of(source, options)
-        check_first_bytes(source, kind)
-        reader, _ = _readers(kind)
+        limit = MemoryLimit(source.name, options)
+        source.limit_expansion(limit)
         try:
-            return reader(source, options)
+            if _is_container(source, options):
+                from .containers import table_in
+
+                with table_in(source, options, limit) as table:
+                    return table.noted(_read(table.source, table.options))
+            return _read(source, options)
         except MemoryError:
             raise DataError(source.name, "the rows do not fit into memory", advice=STREAM_ADVICE) from None
 
@@ -89,10 +93,32 @@ def chunks(path: str | Path | Source, options: Options | None = None, size: int 
         yield from _example_chunks(str(path), options, size)
         return
     with open_source(path) as source:
-        kind = format_of(source, options)
-        check_first_bytes(source, kind)
-        _, chunk_reader = _readers(kind)
-        yield from chunk_reader(source, options, size)
+        if _is_container(source, options):
+            from .containers import table_in
+
+            with table_in(source, options, None) as table:
+                yield from map(table.noted, _chunks(table.source, table.options, size))
+        else:
+            yield from _chunks(source, options, size)
+
+
+def _read(source: Source, options: Options) -> Data:
+    kind = format_of(source, options)
+    check_first_bytes(source, kind)
+    reader, _ = _readers(kind)
+    return reader(source, options)
+
+
+def _chunks(source: Source, options: Options, size: int) -> Iterator[Data]:
+    kind = format_of(source, options)
+    check_first_bytes(source, kind)
+    _, chunk_reader = _readers(kind)
+    yield from chunk_reader(source, options, size)
+
+
+def _is_container(source: Source, options: Options) -> bool:
+    """Whether a file is a zip archive or a workbook, unless it is known to be an archive of arrays."""
+    return options.format != "npz" and is_container(source.peek(ZIP_BYTES)) and is_container(source.peek(HEAD_BYTES))
 
 
 def _readers(kind: str) -> tuple[Reader, ChunkReader]:

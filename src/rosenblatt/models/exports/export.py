@@ -197,7 +197,7 @@ def formula_of(model: Model, language: str, *, categories: bool = False) -> Form
     factors = None
     if numbers.degree > 1:
         factors = tuple(tuple(numbers.polynomial.factors(feature)) for feature in range(numbers.width))
-    return Formula(inputs_of(recipe), numbers.means, factors, weights, intercept, tuple(found), classes, model.pairs)
+    return Formula(inputs_of(recipe), numbers.fill, factors, weights, intercept, tuple(found), classes, model.pairs)
 
 
 def _fold_scaling(

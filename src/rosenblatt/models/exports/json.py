@@ -75,7 +75,7 @@ def _recipe(recipe: Recipe) -> dict[str, Any]:
     if numbers.degree > 1:
         products = [numbers.polynomial.factors(feature) for feature in range(numbers.width)]
     return {
-        "fill": _numbers(numbers.means),
+        "fill": _numbers(numbers.fill),
         "products": products,
         "shift": _numbers(numbers.shift),
         "divide": _numbers(numbers.divide),

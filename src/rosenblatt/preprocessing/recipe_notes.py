@@ -1,0 +1,94 @@
+"""Notes about a recipe for the user: one sentence for each thing that was found or decided."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+
+from ..data.table import Loss, loss_of, vanishes
+from ..reporting.text import comma_list, count, cut
+from .categorical import MISSING, Categories, Words
+from .statistics import MAX_WORDS_COUNTED, StringStatistics
+
+MAX_COLUMNS_LISTED = 20
+
+
+def string_notes(blocks: Sequence[Categories | Words], statistics: dict[str, StringStatistics]) -> tuple[str, ...]:
+    notes = []
+    for block in blocks:
+        if isinstance(block, Words):
+            limit = f", of the first {count(MAX_WORDS_COUNTED)} distinct words" if statistics[block.name].truncated else ""
+            notes.append(f"Column {block.name!r} is text: {count(block.width)} words that occur in at least two rows{limit}.")
+    categorical = [block for block in blocks if not isinstance(block, Words)]
+    if categorical:
+        sizes = [f"{block.name!r} ({count(block.width)})" for block in categorical]
+        notes.append(f"Categorical columns were one-hot encoded: {comma_list(sizes, MAX_COLUMNS_LISTED)}.")
+    for name, column in statistics.items():
+        if column.unread_number is not None:
+            reason = f"because {cut(column.unread_number)!r} is not a number"
+            notes.append(f"Column {name!r} looks numeric but is categorical, {reason}: use decimal points and no units.")
+    return tuple(notes)
+
+
+def loss_notes(losses: Mapping[str, str], *, table: bool = False) -> tuple[str, ...]:
+    """Notes on columns with numbers that are not those of the file, or not numbers; those of a `table` can be left out."""
+    notes = []
+    for name, text in losses.items():
+        column = name.removeprefix("column ")
+        subject, option = f"Column {repr(name) if column == name and table else column}", shlex.quote(column)
+        if vanishes(text):
+            note = f"{subject} has numbers that are too small for floats, such as {cut(text)}: they are read as 0."
+        elif not table:
+            note = f"{subject} looks like an identifier: floats do not hold integers such as {cut(text)}."
+        elif loss_of(text) is Loss.ZEROS:
+            note = f"{subject} has codes such as {cut(text)}, but is read as numbers. As categories: --categorical {option}"
+        else:
+            note = f"{subject} looks like an identifier (such as {cut(text)}). To exclude it: --ignore {option}"
+        notes.append(note)
+    return tuple(notes)
+
+
+def identifier_notes(columns: Sequence[StringStatistics]) -> tuple[str, ...]:
+    """The notes on columns of strings that were left out, because the rows have values of their own."""
+    notes = []
+    for column in columns:
+        name = column.name.removeprefix("column ")
+        subject, option = f"Column {repr(name) if name == column.name else name}", shlex.quote(name)
+        notes.append(f"{subject} was left out: {column.distinct_values}, like an id. To use it: --categorical {option}")
+    return tuple(notes)
+
+
+def constant_notes(names: Sequence[str]) -> tuple[str, ...]:
+    """The note on columns that were dropped, because all training rows have the same value or none."""
+    if not names:
+        return ()
+    listed = comma_list([repr(name) for name in names], MAX_COLUMNS_LISTED)
+    return (f"Constant {'column' if len(names) == 1 else 'columns'} dropped: {listed}.",)
+
+
+def date_notes(dates: Mapping[str, str]) -> tuple[str, ...]:
+    """The note on columns of dates and times."""
+    if not dates:
+        return ()
+    listed = comma_list([f"{name!r} ({kind})" for name, kind in dates.items()], MAX_COLUMNS_LISTED)
+    return (f"Dates became numbers of days and positions in the day, week and year: {listed}.",)
+
+
+def missing_notes(
+    numbers: Mapping[str, int], fill: str, indicator: bool, strings: Sequence[Categories | Words], lost: Sequence[int]
+) -> tuple[str, ...]:
+    """The note on missing cells: the columns and their counts, and what became of the cells."""
+    categories = {block.name: n for block, n in zip(strings, lost, strict=True) if n and isinstance(block, Categories)}
+    words = {block.name: n for block, n in zip(strings, lost, strict=True) if n and isinstance(block, Words)}
+    also = " and marked by a feature" if indicator else ""
+    kinds = (
+        (numbers, f"filled with the column {fill}{also}"),
+        (categories, f"category {MISSING!r}"),
+        (words, "text without words"),
+    )
+    parts = [
+        f"{comma_list([f'{name!r} {count(n)}' for name, n in columns.items()], MAX_COLUMNS_LISTED)} ({what})"
+        for columns, what in kinds
+        if columns
+    ]
+    return (f"Missing cells: {'; '.join(parts)}.",) if parts else ()

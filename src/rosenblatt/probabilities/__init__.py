@@ -1,0 +1,1 @@
+"""Probabilities of classes, from the scores of a model."""
