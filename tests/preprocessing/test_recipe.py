@@ -91,7 +91,7 @@ def test_ids_are_refused():
     ids = strings(*(f"id{i}" for i in range(101)))
     with pytest.raises(
         DataError,
-        match=r"column who: 101 distinct non-numeric values in 101 rows .*if it is an id, leave the column out with --ignore",
+        match=r"column who: 101 distinct non-numeric values in 101 rows .*if it is an id, exclude it with --ignore who",
     ):
         Recipe.learn([table(who=ids)])
     with pytest.raises(DataError, match=r"over 10,000 distinct non-numeric values"):
@@ -180,12 +180,9 @@ def test_strange_columns():
     np.testing.assert_array_equal(dense(recipe.rows(sparse([[5, 0, 0, 9], [0, 0, 1, 0]]))), [[5, 0, 0], [0, 0, 1]])
     np.testing.assert_array_equal(dense(recipe.rows(sparse([[5]]))), [[5, 0, 0]])
     np.testing.assert_array_equal(dense(recipe.rows(sparse([[5, 0, 0, 0]]))), [[5, 0, 0]])
-    assert recipe.count_unknown_columns(sparse([[5, 0, 0, 9]])) == 1
-    assert recipe.count_unknown_columns(sparse([[5]])) == 0
     named = Recipe.learn([table(a=numbers(1, 2), b=strings("x", "y"))], scale="none")
     wider = table(c=numbers(7), b=strings("x"), a=numbers(1))
     np.testing.assert_array_equal(dense(named.rows(wider)), [[1, 1, 0]])
-    assert named.count_unknown_columns(wider) == 1
     with pytest.raises(DataError, match=r"rows.csv: missing column required by the model: b \(columns: 'a'\)"):
         named.rows(table(a=numbers(1)))
     with pytest.raises(DataError, match="requires named columns"):

@@ -192,6 +192,7 @@ class Data:
     first_row: int = 0  # number of rows of the file before these
     positions: IntArray | None = None  # of these rows in the file, from 0; None: consecutive from `first_row`
     numerals: tuple[str, ...] = ()  # names of the columns of numbers that were read as text, as written
+    absent: tuple[str, ...] = ()  # names of the columns of a model that the file does not have; their cells are missing
     losses: dict[str, str] = field(default_factory=dict)  # columns with numbers that lose something (see `loss_of`): the first
     dates: dict[str, str] = field(
         default_factory=dict

@@ -71,6 +71,24 @@ def _missing_columns(source: str, absent: Sequence[str], names: Sequence[str]) -
     return DataError(source, f"missing {noun} required by the model: {missing} (columns: {present})")
 
 
+def _may_be_absent(absent: Sequence[str], options: Options) -> bool:
+    """Whether a file for a model may lack these columns: at most half of all."""
+    return options.fill_absent and 2 * len(absent) <= len(options.required or ())
+
+
+def with_absent_columns(data: Data, options: Options) -> Data:
+    """The rows of a file for a model, with missing cells in the columns of the model that the file does not have."""
+    table = data.features
+    if not options.fill_absent or not options.required or not isinstance(table, Table):
+        return data
+    absent = tuple(name for name in options.required if name not in table.names)
+    if not absent:
+        return data
+    numbers, strings = np.full(data.n_rows, np.nan), np.full(data.n_rows, None, object)
+    columns = (*table.columns, *(numbers if name in options.numeric else strings for name in absent))
+    return replace(data, features=Table((*table.names, *absent), columns), absent=absent)
+
+
 def check_names(source: str, names: Sequence[str], line: int | None = None) -> None:
     """Raise DataError if two columns have the same name."""
     seen: set[str] = set()
@@ -199,7 +217,7 @@ def lay_out(source: str, rows: Cells, options: Options) -> Layout:
     label: int | None
     if options.required is not None:
         label = _find_optional_label(source, names, options)
-        names, features = _required_columns(source, names, options.required, label, header)
+        names, features = _required_columns(source, names, options, label, header)
     elif options.label is None and len(names) - len(ignored) == options.required_width:
         label, features = None, [c for c in range(len(names)) if c not in ignored]
     else:
@@ -261,7 +279,7 @@ def _has_header(rows: Cells, below: Sequence[Survey], options: Options) -> bool:
     given = {options.label or "", *options.ignore, *options.text, *options.categorical}
     if any(name in names and not is_number(name.encode()) for name in given if name):
         return True
-    if options.required is not None and names >= set(options.required):
+    if options.required and 2 * len(names & set(options.required)) >= len(options.required):
         return True
     numeric = [c for c, found in enumerate(below) if found.all_values]
     if numeric:
@@ -293,16 +311,17 @@ def _decode_name(source: str, cell: bytes, column: int) -> str:
 
 
 def _required_columns(
-    source: str, names: tuple[str, ...], required: tuple[str, ...], label: int | None, header: bool
+    source: str, names: tuple[str, ...], options: Options, label: int | None, header: bool
 ) -> tuple[tuple[str, ...], list[int]]:
-    """The names of all columns and the positions of the required ones.
+    """The names of all columns and the positions of the required ones; of a file with a header, some may be absent.
 
     Without a header, the columns other than the label are taken as the required ones, in their order.
     """
     position = {name: c for c, name in enumerate(names)}
+    required = options.required or ()
     absent = [name for name in required if name not in position]
-    if not absent:
-        return names, [position[name] for name in required]
+    if not absent or (header and _may_be_absent(absent, options)):
+        return names, [position[name] for name in required if name in position]
     rest = [c for c in range(len(names)) if c != label]
     if not header and len(rest) == len(required):
         renamed = dict(zip(rest, required, strict=True))
@@ -356,8 +375,9 @@ def _lay_out_required(source: str, names: Sequence[str], required: tuple[str, ..
     label = _find_optional_label(source, names, options)
     position = {name: c for c, name in enumerate(names)}
     absent = [name for name in required if name not in position]
-    if absent:
+    if absent and not _may_be_absent(absent, options):
         raise _missing_columns(source, absent, names)
+    required = tuple(name for name in required if name in position)
     features = tuple(position[name] for name in required)
     declared = {*options.text, *options.categorical}
     as_strings = frozenset(c for c, name in zip(features, required, strict=True) if name in declared)

@@ -27,6 +27,7 @@ from typing import Any, cast
 from ..table import Data, DataError, Table
 from . import FORMATS, Options, is_example
 from .foreign import HEAD_BYTES, ZIP_BYTES, check_not_foreign, is_container
+from .layout import with_absent_columns
 from .limits import MemoryLimit
 from .sources import COMPRESSED, Source, extension_of
 from .window import WIDE_BOMS
@@ -106,14 +107,14 @@ def _read(source: Source, options: Options) -> Data:
     kind = format_of(source, options)
     check_first_bytes(source, kind)
     reader, _ = _readers(kind)
-    return reader(source, options)
+    return with_absent_columns(reader(source, options), options)
 
 
 def _chunks(source: Source, options: Options, size: int) -> Iterator[Data]:
     kind = format_of(source, options)
     check_first_bytes(source, kind)
     _, chunk_reader = _readers(kind)
-    yield from chunk_reader(source, options, size)
+    yield from (with_absent_columns(data, options) for data in chunk_reader(source, options, size))
 
 
 def _is_container(source: Source, options: Options) -> bool:
