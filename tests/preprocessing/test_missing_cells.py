@@ -68,6 +68,7 @@ def test_constant_columns_are_dropped():
     assert list(kept.feature_names) == ["a", "k", "e", "h", "one=x", "some=x", "some=missing"]
     nothing = Recipe.learn([table(k=numbers(7, 7))], drop_constant=True)
     assert list(nothing.feature_names) == ["k"], "a model needs a column"
+    assert nothing.notes[0] == "All columns are constant: the model can only guess the most frequent class."
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3])
@@ -81,14 +82,6 @@ def test_constant_columns_of_arrays_are_dropped(degree):
     assert len(recipe.feature_names) == recipe.width == without.width
     assert recipe.feature_names[:3] == ["1", "2", "4"]
     assert Recipe.from_parts(*recipe.to_parts()) == recipe
-
-
-def naive_one_hot(cells, training):
-    values = [*sorted({cell for cell in training if cell is not None}), *([None] if None in training else [])]
-    return np.array([[float(cell == value) for value in values] for cell in cells]).reshape(len(cells), len(values)), values
-
-
-CELLS = st.lists(st.sampled_from(["a", "b", "b c", "", "é", "A", None]), min_size=1, max_size=12)
 
 
 @pytest.mark.parametrize("in_memory", [True, False])

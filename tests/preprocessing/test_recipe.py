@@ -30,6 +30,14 @@ def test_numbers_are_themselves():
     assert (list(recipe.feature_names), recipe.required, recipe.width, recipe.notes) == (["a", "b"], ("a", "b"), 2, ())
 
 
+def naive_one_hot(cells, training):
+    values = [*sorted({cell for cell in training if cell is not None}), *([None] if None in training else [])]
+    return np.array([[float(cell == value) for value in values] for cell in cells]).reshape(len(cells), len(values)), values
+
+
+CELLS = st.lists(st.sampled_from(["a", "b", "b c", "", "é", "A", None]), min_size=1, max_size=12)
+
+
 @settings(deadline=None)
 @given(CELLS, CELLS)
 def test_names_are_one_hot(training, cells):

@@ -84,7 +84,7 @@ def _fit_arrays(chunks: Iterable[Data], head: Data, choices: Choices) -> Recipe:
     filled = {name: n for name, n in zip(names, missing, strict=True) if n and name not in set(constant)}
     notes = (
         *loss_notes(losses),
-        *constant_notes(constant),
+        *constant_notes(constant, all_of_them=choices.drop_constant and not statistics.varies),
         *missing_notes(filled, choices.fill, choices.missing_indicator, (), ()),
         *scaling.note(choices.scale),
     )
@@ -153,13 +153,14 @@ def _complete(
     chosen = {*number_names, *(blocks[place].name for place in places)}
     dropped = tuple(name for name in recipe.names if name not in chosen)
     identifying = {column.name for column in identifiers}
+    constant = [name for name in dropped if name not in identifying]
     missing = dict(zip(recipe.number_names, facts.missing.tolist(), strict=True))
     notes = (
         *string_notes([blocks[place] for place in places], strings),
         *recipe.notes,
         *date_notes({name: kind for name, kind in dates.items() if name in chosen}),
         *identifier_notes(identifiers),
-        *constant_notes([name for name in dropped if name not in identifying]),
+        *constant_notes(constant, all_of_them=choices.drop_constant and not (any(varies) or statistics.varies)),
         *missing_notes(
             {name: missing[name] for name in number_names if missing[name]},
             choices.fill,

@@ -173,7 +173,7 @@ def test_missing(kernel: bool) -> None:
     assert np.isnan(data.features.columns[0]).tolist() == [False, True, False, True]
     assert data.features.columns[1].tolist() == ["u", "v", None, "w"]
     message = outcome("csv", content, kernel)
-    assert message.startswith("file, line 3, column a: the value is missing; use --missing mean to fill it with the mean")
+    assert message.startswith("file, line 3, column a: the value is missing; use --missing auto to fill missing cells")
     free = read("csv", b"text,label\n,0\nNA,1\nx,0\n", kernel, text=("text",))
     assert free.features.columns[0].tolist() == ["", "NA", "x"]
 
