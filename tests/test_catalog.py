@@ -259,5 +259,5 @@ def test_an_estimator_has_no_attribute_with_the_name_of_a_parameter_it_lacks(nam
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_the_way_of_an_algorithm(name: str) -> None:
     batch = {"batch", "batch-mean", "nonlinear-mse-batch"}
-    solvers = {"max-margin", "soft-margin", "linear-mse", "ridge", "nonlinear-mse", "logistic-mse"}
+    solvers = {"max-margin", "soft-margin", "logistic", "linear-mse", "ridge", "nonlinear-mse", "logistic-mse"}
     assert ALGORITHMS[name].make()._way == ("batch" if name in batch else "solver" if name in solvers else "online")

@@ -16,9 +16,10 @@ from rosenblatt.catalog import ESTIMATORS
 from rosenblatt.cli import main
 
 NAMES = """
-    Check Convergence Diagnosis Finding Inseparable Interval MinimumErrors Model ModelError NoMaximum NotSeparable Progress
-    Separable Stop TextHasher Tuned Undecided Update UpdateLog Vocabulary certify doctor load load_certificate losses mail
-    margin minimum_errors mistake_bound progress_callback radius save save_certificate studio tune verify
+    Check Convergence Diagnosis Explanation Finding Inseparable Interval MinimumErrors Model
+    ModelError NoMaximum NotSeparable Progress Separable Stop TextHasher Tuned Undecided Update
+    UpdateLog Vocabulary certify doctor load load_certificate losses mail margin minimum_errors
+    mistake_bound progress_callback radius save save_certificate studio tune verify
 """
 
 

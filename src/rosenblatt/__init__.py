@@ -25,7 +25,9 @@ if TYPE_CHECKING:  # `X as X` exports a name
     from .estimators.passive_aggressive import PassiveAggressive as PassiveAggressive
     from .estimators.perceptron import Perceptron as Perceptron
     from .estimators.soft_margin import SoftMargin as SoftMargin
+    from .estimators.soft_margin_cv import SoftMarginCV as SoftMarginCV
     from .models.container import ModelError as ModelError
+    from .models.explanations.explanation import Explanation as Explanation
     from .models.files import load as load
     from .models.files import save as save
     from .models.model import Model as Model
@@ -60,6 +62,7 @@ _MODULES = {
     "Check": "certificates.verify",
     "Convergence": "proofs.convergence",
     "Diagnosis": "proofs.doctor.findings",
+    "Explanation": "models.explanations.explanation",
     "Finding": "proofs.doctor.findings",
     "Inseparable": "certificates.statements",
     "Interval": "certificates.exact_numbers",

@@ -88,3 +88,19 @@ def test_sparse_values_that_are_not_numbers_are_refused(tmp_path):
     found = rosenblatt("certify", tmp_path / "rows.npz")
     assert found.code == 2
     assert "must be numbers, got <U16" in found.err
+
+
+def test_columns_that_separate_are_named(tmp_path):
+    data, cert = tmp_path / "patients.csv", tmp_path / "c.json"
+    rows = [(20 + i % 7, int(i in (3, 8)), "ill" if i % 2 or i in (3, 8) else "well") for i in range(16)]
+    data.write_text("age,smoker,state\n" + "".join(f"{age},{smoker},{state}\n" for age, smoker, state in rows))
+    found = rosenblatt("certify", data, "-o", cert)
+    assert found.code == 1
+    sentence = (
+        "quasi-complete separation: column 'smoker' separates 2 of 16 rows (4, 9); 14 lie on the plane (1, 2, 3, 5, 6, 7 and"
+    )
+    assert sentence in found.out
+    assert "logistic regression without a penalty has no optimum" in found.out
+    assert rb.load_certificate(cert).separation == "quasi-complete"
+    assert rosenblatt("verify", cert, data).code == 0
+    assert "quasi-complete" not in rosenblatt("certify", data, "--no-likelihood").out

@@ -22,7 +22,7 @@ import rosenblatt as rb
         ({"tol": 0.0}, "tol must be greater than 0 and finite, got 0.0"),
         ({"tol": -1e-3}, "tol must be greater than 0 and finite, got -0.001"),
         ({"tol": np.nan}, "tol must be greater than 0 and finite, got nan"),
-        ({"loss": "log"}, "loss must be one of 'hinge', 'squared_hinge', got 'log'"),
+        ({"loss": "log"}, "loss must be one of 'hinge', 'squared_hinge', 'logistic', got 'log'"),
         ({"penalize_intercept": "yes"}, "penalize_intercept must be"),
         ({"multiclass": "all"}, "multiclass must be one of 'auto', 'ovr', 'ovo', 'crammer_singer', got 'all'"),
         ({"solver": "newton"}, "solver='newton' does not solve loss='hinge'"),

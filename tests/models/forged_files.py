@@ -47,6 +47,8 @@ def originals(folder: Path) -> dict[str, tuple[bytes, Any]]:
         made[name] = trained(name), rows(2)[0]
     for name in ("average", "vote", "arow", "linear-mse", "soft-margin", "max-margin", "nonlinear-mse-online"):
         made[f"{name} of 4"] = trained(name, 4), rows(4)[0]
+    made["calibrated"] = trained("linear-mse", calibrate="sigmoid"), rows(2)[0]
+    made["calibrated votes"] = trained("vote", 4, calibrate="isotonic", random_state=0), rows(4)[0]
     made["certified"] = trained("perceptron", certify=True), rows(2)[0]
     made["warm"] = trained("soft-margin", 4, warm_start=True), rows(4)[0]
     made["joint"] = trained("soft-margin", 4, warm_start=True, multiclass="crammer_singer"), rows(4)[0]

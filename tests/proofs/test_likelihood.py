@@ -94,6 +94,14 @@ def test_columns_of_very_different_sizes() -> None:
     assert certificate.likelihood.columns == [2]
 
 
+def test_columns_far_from_the_origin() -> None:
+    """Times in seconds since 1970, which differ by hours: they are centered, and the proof is about the times as given."""
+    X, y = dummy()
+    certificate = rb.certify(X * [3600.0, 1.0, 1.0, 1.0] + [1.7e9, 0.0, 0.0, 1e6], y, likelihood=True)
+    assert certificate.separation == "quasi-complete"
+    assert certificate.likelihood.columns == [2]
+
+
 def test_without_the_parameter_nothing_is_computed() -> None:
     X, y = dummy()
     certificate = rb.certify(X, y)
@@ -130,7 +138,7 @@ def test_rows_that_overlap_have_a_maximum() -> None:
 
 
 def test_complete_separation_has_no_maximum() -> None:
-    found = no_maximum([[5.0, 0.0], [3.0, 1.0], [4.0, 2.0], [3.5, 3.0]], ["a", "a", "b", "b"])
+    found = no_maximum([[5.0, 0.0], [3.0, 1.0], [4.0, 8.0], [3.5, 9.0]], ["a", "a", "b", "b"])
     assert found is not None
     assert found.certificate.separation == "complete"
     assert found.columns == [1]

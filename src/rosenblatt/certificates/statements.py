@@ -8,20 +8,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Literal, NamedTuple
 
 from .exact_numbers import Interval, as_float, count_text, decimal_text, quotient_as_float, root_above, root_below
 from .likelihood import Likelihood, SeparationKind
-from .sentences import (
-    ClashShape,
-    describe_ceilings,
-    describe_clash,
-    describe_likelihood,
-    describe_margins,
-    describe_separation,
-)
+from .sentences import ClashShape, describe_ceilings, describe_clash, describe_likelihood, describe_margins, describe_separation
 
 # The name of a margin is padded to this number of characters, so that two margins are aligned.
 MARGIN_NAME_CHARS = 47
@@ -116,6 +110,7 @@ class _Sentences(ABC):
 
     about: About
     likelihood: Likelihood | None
+    verdict: ClassVar[str]
 
     @property
     @abstractmethod
@@ -124,17 +119,24 @@ class _Sentences(ABC):
     @property
     def separation(self) -> SeparationKind | None:
         """The kind of separation in the sense of Albert and Anderson, if it was computed and proved."""
-        return None if self.likelihood is None else self.likelihood.kind
-
-    def _likelihood_lines(self) -> list[str]:
         if self.likelihood is None:
-            return []
-        outcome = "an optimum" if self.likelihood.kind == "overlap" else "no optimum"
-        sentence = describe_likelihood(self.likelihood, self.about)
-        return [f"{sentence}; logistic regression without a penalty has {outcome}."]
+            return "complete" if self.verdict == "separable" else None
+        return self.likelihood.kind
+
+    def text(self, names: Sequence[str] = ()) -> str:
+        """The printed certificate, in which columns have their `names`."""
+        lines = [self.headline, *self._details()]
+        if self.likelihood is not None:
+            outcome = "an optimum" if self.likelihood.kind == "overlap" else "no optimum"
+            sentence = describe_likelihood(self.likelihood, self.about, names)
+            lines.append(f"{sentence}; logistic regression without a penalty has {outcome}.")
+        return "\n  ".join(lines)
+
+    def _details(self) -> list[str]:
+        return []
 
     def __str__(self) -> str:
-        return "\n  ".join([self.headline, *self._likelihood_lines()])
+        return self.text()
 
     def __repr__(self) -> str:
         return f"<{self}>"
@@ -199,11 +201,6 @@ class Separable(_Sentences):
     verdict: ClassVar[Literal["separable"]] = "separable"
 
     @property
-    def separation(self) -> SeparationKind:
-        """The kind of separation in the sense of Albert and Anderson: complete."""
-        return "complete"
-
-    @property
     def radius(self) -> float:
         """R, the length of the longest augmented row, rounded up."""
         return root_above(self.radius_squared)
@@ -236,9 +233,8 @@ class Separable(_Sentences):
         """The verdict as a sentence."""
         return describe_separation(self)
 
-    def __str__(self) -> str:
-        details = describe_margins(self, name_chars=MARGIN_NAME_CHARS if self.about.intercept else 0)
-        return "\n  ".join([self.headline, *details, *self._likelihood_lines()])
+    def _details(self) -> list[str]:
+        return describe_margins(self, name_chars=MARGIN_NAME_CHARS if self.about.intercept else 0)
 
 
 @dataclass(frozen=True, repr=False)
@@ -363,8 +359,6 @@ class Undecided(_Sentences):
     ----------
     verdict : str
         "undecided".
-    separation : None
-        The kind of separation is undecided, too.
     headline : str
         The verdict and the bounds as a sentence.
 

@@ -18,6 +18,7 @@ from .. import __version__
 COMMANDS = {
     "train": "Train a model on a file and report its accuracy.",
     "predict": "Predict the labels of the rows of a file.",
+    "explain": "Explain the prediction of a row, and what would change it.",
     "evaluate": "Measure the accuracy of a model on a labeled file.",
     "compare": "Compare all algorithms on a file.",
     "show": "Show the contents of a model file.",

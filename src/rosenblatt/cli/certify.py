@@ -22,13 +22,28 @@ INSEPARABLE, UNDECIDED = 1, 3
 @click.option(
     "--time-limit", type=NumberOrWord(float), metavar="SECONDS", help="Limit of the total time, with the check at the end."
 )
+@click.option(
+    "--likelihood/--no-likelihood",
+    default=True,
+    help="Find out if logistic regression has an optimum: complete or quasi-complete separation, or overlap.",
+)
 @click.option("--degree", type=WholeNumber(1, 20), default=1, show_default=True, help="Degree of polynomial features.")
 @about_data
 @as_json
 def command(
-    data: str, output: str | None, fit_intercept: bool, time_limit: float | None, degree: int, as_json: bool, **given: Any
+    data: str,
+    output: str | None,
+    fit_intercept: bool,
+    time_limit: float | None,
+    likelihood: bool,
+    degree: int,
+    as_json: bool,
+    **given: Any,
 ) -> None:
     """Prove that the classes of a file are linearly separable, and by which margin, or that they are not.
+
+    If they are not, planes may still separate some of the rows and misclassify none (quasi-complete separation): logistic
+    regression without a penalty then has no optimum. The columns and rows that separate are named.
 
     Numeric columns are not scaled; categorical columns are one-hot encoded. Exit code 0: separable, 1: not separable,
     3: undecided within the time limit.
@@ -57,13 +72,13 @@ def command(
     if not as_json:
         print_notes(rows)
     with bar("proving"):
-        certificate = certify(rows.X, rows.y, fit_intercept=fit_intercept, time_limit=time_limit)
+        certificate = certify(rows.X, rows.y, fit_intercept=fit_intercept, time_limit=time_limit, likelihood=likelihood)
     if output is not None:
         save_certificate(certificate, output)
     if as_json:
         print_json(certificate_to_dict(certificate))
     else:
-        out().print(str(certificate), soft_wrap=True)
+        out().print(certificate.text(rows.recipe.feature_names), soft_wrap=True)
         if certificate.verdict == "undecided" and time_limit is not None:
             note(f"the time limit of {duration(time_limit)} ended before a decision: raise --time-limit, or leave it out")
         if output is not None:

@@ -60,7 +60,7 @@ def command(seed: int, output: str | None) -> None:
     title = Text.assemble(("Rosenblatt", "bold"), ": linear classifiers that show their work")
     console.print(Panel.fit(title))
     seeded = f"{DATA} --seed {seed}" if seed else DATA
-    _heading(console, "1. Train", f"rosenblatt train {seeded}")
+    _heading(console, "1. Train", f"rosenblatt train {seeded} --algorithm average")
     request = Request(data=DATA, seed=seed)
     with bar("training") as watch:
         outcome = train(request, watch)
@@ -75,7 +75,7 @@ def command(seed: int, output: str | None) -> None:
     _heading(console, "4. Compare", f"rosenblatt compare {seeded} --algorithms {','.join(COMPARED_ALGORITHMS)}")
     _compare(console, outcome)
 
-    _heading(console, "5. Report", f"rosenblatt train {seeded} --report report.html")
+    _heading(console, "5. Report", f"rosenblatt train {seeded} --algorithm average --report report.html")
     _report(console, outcome, output)
 
 

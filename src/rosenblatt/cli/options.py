@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
@@ -23,12 +24,33 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 Loaded = TypeVar("Loaded")
 SIZE_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+THOUSANDS_NAMES = {",": ",", ".": ".", "space": " ", "'": "'"}
+SEPARATOR_NAMES = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "pipe": "|"}
 WORDS = {"none": None}  # values of words; all others stand for themselves
 
 
 def _split_columns(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
     """Accept an option that is repeated, or whose values are separated by commas."""
     return tuple(name.strip() for each in value for name in each.split(",") if name.strip())
+
+
+def _named_mark(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    return None if value is None else THOUSANDS_NAMES[value]
+
+
+def _separator(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    value = SEPARATOR_NAMES.get(value or "", value)
+    try:
+        return Options(sep=value).sep
+    except ValueError as error:
+        raise click.BadParameter(str(error).removeprefix("sep "), ctx, parameter) from None
+
+
+def _encoding(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    try:
+        return Options(encoding=value).encoding
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, parameter) from None
 
 
 class Size(click.ParamType):  # type: ignore[type-arg]
@@ -62,6 +84,18 @@ _ABOUT_DATA = (
     click.option(
         "--categorical", multiple=True, callback=_split_columns, metavar="COLUMN",
         help="Categorical columns that look numeric: names, or positions from 0.",
+    ),
+    click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark of numbers.  [default: found]"),
+    click.option(
+        "--thousands", type=click.Choice([*THOUSANDS_NAMES]), callback=_named_mark,
+        help="Mark between groups of thousands.  [default: found]",
+    ),
+    click.option(
+        "--sep", metavar="CHARACTER", callback=_separator, help="Character between cells, or: tab, space.  [default: found]"
+    ),
+    click.option(
+        "--encoding", metavar="NAME", callback=_encoding,
+        help="Encoding of text, such as windows-1252.  [default: UTF-8, or found]",
     ),
     click.option(
         "--dates", type=click.Choice(["auto", "ignore", "dmy", "mdy"]), default="auto", show_default=True,
@@ -107,7 +141,8 @@ def about_training_data(command: Command) -> Command:
 def options_of(given: dict[str, Any], **more: Any) -> Options:
     """Remove the options of `about_data` from a command's arguments and return them as `Options`."""
     names = (
-        "format", "label", "header", "ignore", "text", "categorical", "missing", "dates", "zero_based", "sheet", "max_memory",
+        "format", "label", "header", "ignore", "text", "categorical", "missing", "decimal", "thousands", "sep", "encoding",
+        "dates", "zero_based", "sheet", "max_memory",
     )  # fmt: skip
     more["missing_indicator"] = given.pop("missing_indicator", False)
     return Options(**{name: given.pop(name) for name in names}, **more)
@@ -130,18 +165,18 @@ def options_for(model: Model, given: dict[str, Any]) -> Options:
     from ..data.readers.kinds import form_from_json
 
     forms = {name: form_from_json(form) for name, form in stored.get("forms", {}).items()}
-    return options_of(given, required=recipe.required, numeric=recipe.number_names, forms=forms)
+    return options_of(given, required=recipe.required, numeric=recipe.number_names, forms=forms, values=recipe.values)
 
 
 class AlgorithmName(click.Choice[str]):
-    """A name in the catalog; the error suggests the most similar name."""
+    """A name in the catalog, or "auto"; the error suggests the most similar name."""
 
     def __init__(self) -> None:
-        super().__init__(list(ALGORITHMS))
+        super().__init__(["auto", *ALGORITHMS])
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
-        similar = difflib.get_close_matches(str(value), ALGORITHMS, 1)
-        hint = f"did you mean {similar[0]!r}?" if similar else f"choose from {', '.join(ALGORITHMS)}"
+        similar = difflib.get_close_matches(str(value), self.choices, 1)
+        hint = f"did you mean {similar[0]!r}?" if similar else f"choose from {', '.join(self.choices)}"
         return f"unknown algorithm {value!r}; {hint}"
 
 
@@ -164,6 +199,24 @@ class Number(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return _in_range(self, _number_of(self, float, value, (), param, ctx), param, ctx)
+
+
+class Seconds(click.ParamType):  # type: ignore[type-arg]
+    """A duration such as 30s, 5m, 1h, or a number of seconds."""
+
+    name = "time"
+    units = MappingProxyType({"s": 1.0, "m": 60.0, "h": 3600.0})
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        text = str(value).strip().lower().removesuffix("in").removesuffix("ec")
+        unit = text[-1:] if text[-1:] in self.units else ""
+        try:
+            seconds = float(text.removesuffix(unit)) * self.units.get(unit, 1.0)
+        except ValueError:
+            self.fail(f"{value!r} is not a time: write 30s, 5m or 1h", param, ctx)
+        if not 0.0 < seconds < float("inf"):
+            self.fail(f"must be more than 0 seconds, got {value}", param, ctx)
+        return seconds
 
 
 class NumberOrWord(click.ParamType):  # type: ignore[type-arg]

@@ -19,7 +19,9 @@ from ..probabilities.maps import Calibration
 from ..progress import current_callback
 from ..validation import check_choice, check_flag, check_integer, check_number
 from .base import KnownClasses, LinearClassifier, RandomState, SolutionPath, Way, check_n_jobs_and_verbose, seed_of
+from .conditional_methods import method_if
 from .online_parameters import JointOrOvr
+from .probability_methods import check_uncalibrated
 from .row_weights import ClassWeight
 
 if TYPE_CHECKING:
@@ -174,7 +176,7 @@ class AROW(LinearClassifier):
     def _minimized(self) -> Objective:
         return Objective(SQUARED_HINGE)
 
-    def _streaming_obstacle(self) -> None:
+    def _own_streaming_obstacle(self) -> None:
         return None
 
     # --- fitting -------------------------------------------------------------------------------------------------------
@@ -191,6 +193,7 @@ class AROW(LinearClassifier):
         self._set(found.weights, classes, found.merged_stop(classes), found.passes)
         return self
 
+    @method_if(check_uncalibrated)
     def partial_fit(
         self,
         X: MatrixLike,
@@ -228,7 +231,6 @@ class AROW(LinearClassifier):
     ) -> Self:
         self._check_parameters()
         self._refuse_in_streams("class_weight", self.class_weight, "balanced")
-        self._refuse_calibration_in_streams()
         first = "_gaussian" not in self.__dict__
         known, fixed = (None, False) if first else (self.classes_, self._classes_fixed)
         data = self._prepare(X, y, sample_weight, finite=True, stream=KnownClasses(classes, known, fixed))

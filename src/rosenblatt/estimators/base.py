@@ -184,6 +184,12 @@ class LinearClassifier(ProbabilityMethods, ClassifierMixin, BaseEstimator):
 
     def _streaming_obstacle(self) -> StreamingObstacle | None:
         """Return why the estimator, with its parameters, cannot be fitted from a cache on disk; None if it can."""
+        if self.calibrate is not None:
+            return StreamingObstacle("fits copies on folds of the rows", "calibrate", self.calibrate, (None,))
+        return self._own_streaming_obstacle()
+
+    def _own_streaming_obstacle(self) -> StreamingObstacle | None:
+        """Return an obstacle other than calibration."""
         return StreamingObstacle("visits rows in arbitrary order and needs them in memory")
 
     def _check_streaming_shape(self, rows: int, columns: int) -> None:

@@ -3,7 +3,9 @@
 Problem    probabilities for a model that has scores only. Its scores of its own training rows are too good: a map that is
            fitted on them promises too much.
 Update     rows are divided into folds, class by class. A copy of the estimator is fitted on all other folds and scores the
-           fold. One map is fitted on the scores of all folds and used with the estimator that is fitted on all rows.
+           fold. One map is fitted on the scores of all folds and used with the estimator that is fitted on all rows. The
+           length of the weights of some estimators, such as perceptrons, says little and differs much from fit to fit: each
+           head's scores of a fold are brought to the size that the scores of that estimator have on the same rows.
 Guarantee  deterministic for a seed and any number of threads. Rows of weight 0 have no influence. `class_weight` shapes the
            planes, but not the map: probabilities are those of the rows as they come, with their `sample_weight`.
 Reference  J. Platt, Advances in Large Margin Classifiers (1999), section 2.1.
@@ -57,7 +59,7 @@ def cross_fitted_map(
         title = f"calibration, fold {number + 1} of {n_folds}"
         _fit_with_progress(copy, X[others], y[others], None if weights is None else weights[others], title)
         report_progress(number + 1, text=title, verbose=verbose)
-        return held, copy._scores_of_heads(X[held])
+        return held, copy._scores_of_heads(X[held]) * _relative_size(model, copy, X[others])
 
     scores: FloatArray | None = None
     with warnings.catch_warnings():
@@ -87,6 +89,13 @@ def calibration_folds(codes: IntArray, classes: Array, seed: int) -> IntArray:
         fold[rng.permutation(np.flatnonzero(codes == code))] = (np.arange(size) + shift) % n_folds
         shift += size
     return fold
+
+
+def _relative_size(model: LinearClassifier, copy: LinearClassifier, X: Matrix) -> FloatArray:
+    """Return the mean size of the scores of a model, relative to that of a copy's scores, for each head."""
+    size, other = (np.abs(one._scores_of_heads(X)).mean(axis=0, dtype=np.float64) for one in (model, copy))
+    ratio: FloatArray = np.divide(size, other, out=np.ones(len(size)), where=(size > 0) & (other > 0))
+    return ratio
 
 
 def _fit_with_progress(model: LinearClassifier, X: Matrix, y: Array, weights: Any, title: str) -> None:

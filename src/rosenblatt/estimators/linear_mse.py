@@ -22,6 +22,8 @@ from ..progress import current_callback
 from ..reporting.text import byte_size, count, plural
 from ..validation import check_flag, check_integer, check_number
 from .base import KnownClasses, LinearClassifier, SolutionPath, StopWarning, check_n_jobs_and_verbose
+from .conditional_methods import method_if
+from .probability_methods import check_uncalibrated
 from .row_weights import ClassWeight
 
 if TYPE_CHECKING:
@@ -153,7 +155,7 @@ class LinearMSE(LinearClassifier):
     def _minimized(self) -> Objective:
         return Objective(LINEAR_MSE, penalty=float(self.alpha))
 
-    def _streaming_obstacle(self) -> None:
+    def _own_streaming_obstacle(self) -> None:
         return None
 
     def _check_streaming_shape(self, rows: int, columns: int) -> None:
@@ -178,6 +180,7 @@ class LinearMSE(LinearClassifier):
         self._stream, self._moments = None, (found.total, found.shift, found.R, problem.n_visited)
         return self
 
+    @method_if(check_uncalibrated)
     def partial_fit(
         self,
         X: MatrixLike,
@@ -211,7 +214,6 @@ class LinearMSE(LinearClassifier):
     ) -> Self:
         self._check_parameters()
         self._refuse_in_streams("class_weight", self.class_weight, "balanced")
-        self._refuse_calibration_in_streams()
         before = self._stream_so_far()
         seen, fixed = (None, False) if before is None else (before.classes, before.fixed)
         data = self._prepare(X, y, sample_weight, finite=True, stream=KnownClasses(classes, seen, fixed))

@@ -225,10 +225,10 @@ class NonlinearMSE(OnlineClassifier):
     def _minimized(self) -> Objective:
         return Objective(LOGISTIC_MSE if self.activation == "logistic" else NONLINEAR_MSE, 0.5)
 
-    def _streaming_obstacle(self) -> StreamingObstacle | None:
+    def _own_streaming_obstacle(self) -> StreamingObstacle | None:
         if self.solver == "minimum":
             return StreamingObstacle("keeps values for every row between steps", "solver", "minimum", ("online", "batch"))
-        return super()._streaming_obstacle()
+        return super()._own_streaming_obstacle()
 
     def _rule(self, problem: Problem) -> NonlinearMSERule:
         return nonlinear_mse_rule(self.activation)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..array_types import Array, FloatArray, Matrix, MatrixLike
@@ -27,7 +26,9 @@ from ..online.update_log import UpdateLog
 from ..progress import current_callback
 from ..validation import check_choice
 from .base import KnownClasses, LinearClassifier, RandomState, StopWarning, StreamingObstacle, Way, seed_of
+from .conditional_methods import method_if
 from .online_parameters import JointOrOvr, Keep, Log, VoteCount, auto_passes, check_online_parameters, check_vote_count
+from .probability_methods import check_uncalibrated
 from .row_reference import FLOATS
 from .row_weights import ClassWeight
 from .run_readings import hypothesis_of, run_found_in
@@ -38,12 +39,12 @@ if TYPE_CHECKING:
     from ..proofs.run_proofs import Proofs
 
 
-def _streams(self: OnlineClassifier) -> bool:
+def _check_streams(self: OnlineClassifier) -> None:
     if self.keep == "pocket" or self._way != "online":
         raise AttributeError(
             "partial_fit visits each row once, but keep='pocket' and batch updates need all rows several times: use fit"
         )
-    return True
+    check_uncalibrated(self)
 
 
 class OnlineClassifier(LinearClassifier):
@@ -105,7 +106,7 @@ class OnlineClassifier(LinearClassifier):
     def _check_own_parameters(self) -> None:
         """Raise an error for a bad parameter that only this estimator has."""
 
-    def _streaming_obstacle(self) -> StreamingObstacle | None:
+    def _own_streaming_obstacle(self) -> StreamingObstacle | None:
         if self.keep == "pocket":
             return StreamingObstacle("scans all rows repeatedly", "keep", "pocket", ("average",))
         if self.keep == "vote":
@@ -135,7 +136,6 @@ class OnlineClassifier(LinearClassifier):
     def _check_stream_parameters(self) -> None:
         """Raise an error for a parameter that needs all rows, which `partial_fit` does not have."""
         self._refuse_in_streams("class_weight", self.class_weight, "balanced")
-        self._refuse_calibration_in_streams()
 
     def _needs_finite_rows(self) -> bool:
         """Whether X must be checked before the first pass, because a parameter is computed from all rows."""
@@ -205,7 +205,7 @@ class OnlineClassifier(LinearClassifier):
             self.log_._record.release_rows()
         return self
 
-    @available_if(_streams)
+    @method_if(_check_streams)
     def partial_fit(
         self,
         X: MatrixLike,

@@ -247,13 +247,13 @@ class Perceptron(OnlineClassifier):
         log = self._update_log
         return None if log is None else float(self.step) / log._record.total_weight
 
-    def _streaming_obstacle(self) -> StreamingObstacle | None:
+    def _own_streaming_obstacle(self) -> StreamingObstacle | None:
         if self.certify:
             return StreamingObstacle("needs all rows in memory", "certify", True, (False,))
         if isinstance(self.init, str) and self.init == "sum":
             reason = "adds all rows before the first update, in another order than a stream can"
             return StreamingObstacle(reason, "init", "sum", ("zeros",))
-        return super()._streaming_obstacle()
+        return super()._own_streaming_obstacle()
 
     def _bounded_run(self) -> tuple[float, float] | None:
         if callable(self.step):

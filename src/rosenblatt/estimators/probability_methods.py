@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import update_wrapper
-from types import MethodType
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -13,9 +10,10 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_sample_weight, check_array, check_is_fitted
 
 from ..array_types import Array, FloatArray, MatrixLike
-from ..probabilities.maps import CALIBRATIONS, Calibration, ProbabilityMap
+from ..probabilities.maps import CALIBRATIONS, Calibration, NoProbabilitiesError, ProbabilityMap
 from ..validation import check_choice
 from .calibration import cross_fitted_map
+from .conditional_methods import method_if
 from .row_reference import FLOATS
 from .shared_parameters import seed_of
 
@@ -25,33 +23,19 @@ if TYPE_CHECKING:
     from .base import LinearClassifier, Way
 
 
-class NoProbabilitiesError(AttributeError):
-    """An estimator without `calibrate` and without probabilities of its own."""
+def check_probabilities(model: ProbabilityMethods) -> None:
+    """Raise an error unless an estimator, with its parameters, has probabilities."""
+    if model.calibrate is None and model._native_map is None:
+        raise NoProbabilitiesError(type(model).__name__)
 
-    def __init__(self, kind: str) -> None:
-        super().__init__(kind)
-        self.kind = kind
 
-    def __str__(self) -> str:
-        return (
-            f"{self.kind} has scores but no probabilities: fit it with calibrate='sigmoid' "
-            "(on the command line --calibrate sigmoid), which learns them on held-out rows"
+def check_uncalibrated(model: ProbabilityMethods) -> None:
+    """Raise an error if an estimator is calibrated, which chunks of a stream cannot be."""
+    if model.calibrate is not None:
+        raise AttributeError(
+            f"partial_fit has one chunk, but calibrate={model.calibrate!r} needs all rows for its folds: "
+            "use fit, or calibrate=None"
         )
-
-
-class ProbabilityMethod:
-    """A method that an estimator has if it has probabilities; else reading it raises `NoProbabilitiesError`."""
-
-    def __init__(self, function: Callable[..., FloatArray]) -> None:
-        self._function = function
-        update_wrapper(cast(Callable[..., FloatArray], self), function)
-
-    def __get__(self, model: Any, owner: type | None = None) -> Any:
-        if model is None:
-            return self._function
-        if model.calibrate is None and model._native_map is None:
-            raise NoProbabilitiesError(type(model).__name__)
-        return MethodType(self._function, model)
 
 
 class ProbabilityMethods:
@@ -75,10 +59,13 @@ class ProbabilityMethods:
 
     @property
     def _probability_map(self) -> ProbabilityMap | None:
-        """The map of the fitted estimator; None if it has none."""
-        return self._native_map if self.calibrate is None else self.__dict__.get("calibration_")
+        """The map of the fitted estimator; None if it has none, or one of another kind than the parameter."""
+        if self.calibrate is None:
+            return self._native_map
+        found: ProbabilityMap | None = self.__dict__.get("calibration_")
+        return found if found is not None and found.kind == self.calibrate else None
 
-    @ProbabilityMethod
+    @method_if(check_probabilities)
     def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Return the probability of each class. Needs `calibrate`, unless the loss of the estimator is logistic.
 
@@ -96,7 +83,7 @@ class ProbabilityMethods:
         """
         return self._checked_map().probabilities(self._scores_of_heads(X))
 
-    @ProbabilityMethod
+    @method_if(check_probabilities)
     def predict_log_proba(self, X: MatrixLike) -> FloatArray:
         """Return the logarithm of the probability of each class, see `predict_proba`.
 
@@ -116,7 +103,7 @@ class ProbabilityMethods:
     def _checked_map(self) -> ProbabilityMap:
         check_is_fitted(self, "classes_")
         found = self._probability_map
-        if found is None or (self.calibrate is not None and found.kind != self.calibrate):
+        if found is None:
             raise NotFittedError(f"calibrate={self.calibrate!r} was set after the fit: fit the {type(self).__name__} again")
         return found
 
@@ -132,12 +119,6 @@ class ProbabilityMethods:
         if getattr(self, "warm_start", False) and self._way != "solver":
             raise ValueError(
                 f"calibrate={self.calibrate!r} fits copies from the start, which warm_start=True does not: use one of them"
-            )
-
-    def _refuse_calibration_in_streams(self) -> None:
-        if self.calibrate is not None:
-            raise ValueError(
-                f"calibrate={self.calibrate!r} needs all rows for its folds, but partial_fit has one chunk: use fit"
             )
 
     def _calibrate(self, X: MatrixLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
@@ -13,19 +12,18 @@ from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
 from ..data.problem import make_rows, rows_width
 from ..kernels.linear.row_blocks import lengths
 from ..kernels.linear.rows import Rows
-from ..losses import HINGE, SQUARED_HINGE, Objective
+from ..losses import HINGE, LOGISTIC, SQUARED_HINGE, Objective
 from ..online.stopping import merge_stops
-from ..parallel import in_order, one_blas_thread
+from ..parallel import one_blas_thread
 from ..probabilities.maps import Calibration
-from ..progress import current_callback, problem_callback
+from ..progress import current_callback
 from ..reporting.text import short
-from ..svm.crammer_singer import CrammerSinger, lead_over_rivals, solve_crammer_singer
-from ..svm.hard_margin import hard_margin, prefer_hard_margin
+from ..svm.crammer_singer import CrammerSinger, lead_over_rivals
 from ..svm.limits import SolverLimits, iteration_limit
-from ..svm.problem import BinarySVM, Head, Solution, choose_scheme, heads
-from ..svm.solver_choice import Solver, solve_binary_svm
+from ..svm.problem import choose_scheme
+from ..svm.several_classes import SoftMarginTask, Solved
+from ..svm.solver_choice import Solver
 from ..svm.stored_solution import StoredSolution
-from ..svm.ties import settle_rows_on_plane, settle_ties
 from ..validation import check_choice, check_flag, check_integer, check_number
 from .base import RandomState, SolutionPath, StopWarning, TrainingSet, check_n_jobs_and_verbose, seed_of
 from .row_weights import ClassWeight, check_every_class_has_weight
@@ -34,9 +32,14 @@ from .svm_base import MarginClassifier, ZeroPlaneWarning, margin_of
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-Loss: TypeAlias = Literal["hinge", "squared_hinge"]
+Loss: TypeAlias = Literal["hinge", "squared_hinge", "logistic"]
 Multiclass: TypeAlias = Literal["auto", "ovr", "ovo", "crammer_singer"]
-HARD_MARGIN_C = 1e3  # above this C the hard margin may be the solution
+_LOSSES = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE, "logistic": LOGISTIC}
+_SOLVERS = {
+    "hinge": ("interior-point", "dual-coordinates"),
+    "squared_hinge": ("newton", "dual-coordinates"),
+    "logistic": ("newton",),
+}
 
 
 class SoftMargin(MarginClassifier):
@@ -160,7 +163,7 @@ class SoftMargin(MarginClassifier):
         return float(self.objective_.sum())
 
     def _minimized(self) -> Objective:
-        return Objective(SQUARED_HINGE if self.loss == "squared_hinge" else HINGE, float(self.C), 0.5)
+        return Objective(_LOSSES[self.loss], float(self.C), 0.5)
 
     @property
     def slack_(self) -> FloatArray:
@@ -233,72 +236,27 @@ class SoftMargin(MarginClassifier):
         X, classes, codes, weights = data.X, data.classes, data.codes, data.weights
         rows = make_rows(X)
         self._check_lengths(X, rows, len(codes))
-        scheme = choose_scheme(rows, len(classes)) if self.multiclass == "auto" else self.multiclass
+        scheme = self._choose_scheme(rows, len(classes))
         before, self._scheme = self._before(classes, rows_width(rows), len(codes), scheme), scheme
-        # With two classes, the joint problem has w_1 = -w_0 = w/2: it is the binary problem with twice the C.
-        share = 2.0 if scheme == "crammer_singer" and len(classes) == 2 else 1.0
-        costs = np.broadcast_to(share, len(codes)) if weights is None else share * weights
-        if scheme == "crammer_singer" and len(classes) > 2:
-            limits = self._limits(len(codes))
-            start = before[0] if before and before[0].n_rows == len(codes) else None
-            self._end([self._solve_jointly(rows, codes, classes, self.C * costs, limits, start)], limits)
-            return
-        problems = heads(rows, codes, len(classes), scheme, weights=weights, x0=self._x0)
-        threads = effective_n_jobs(self.n_jobs)
-        inner = threads if len(problems) == 1 else 1
-        progress = current_callback(bool(self.verbose))
-        limits = self._limits(len(codes), inner)
-        pair_rows = [head.rows_that_count() for head in problems if head.pair and np.isfinite(self.C)]
-
-        def solve(h: int) -> tuple[Solution, int, str]:
-            head, effort = problems[h], replace(limits, progress=problem_callback(progress, h, len(problems)))
-            start = before[h] if before else None
-            if not head.pair or np.inf == self.C:
-                return self._solve_binary(head, classes, costs, effort, start)
-            # A pair is solved on a copy of its rows: with many classes they are a small part of all rows.
-            places = pair_rows[h]
-            start = start.at(places) if start is not None and len(start.multipliers) == len(codes) else start
-            return self._solve_binary(head.alone(places), classes, costs[places], effort, start)
-
-        results = list(in_order(solve, range(len(problems)), threads if inner == 1 else 1))
-        if problems[0].negative is None and self.loss == "hinge" and np.isfinite(self.C):
-            settled = settle_ties(rows, codes, [found for found, *_ in results], self._x0, self._free, limits.tol)
-            results = [(found, steps, solver) for found, (_, steps, solver) in zip(settled, results, strict=True)]
-        self.classes_ = classes
-        self._set(rows, results, pair_rows, len(codes))
-        self._end([(solution.gap, steps) for solution, steps, _ in results], limits)
-
-    def _limits(self, n: int, n_jobs: int = 1) -> SolverLimits:
-        most = iteration_limit(self.max_iter, n, self._scheme == "crammer_singer")
-        return SolverLimits(float(self.tol), most, seed_of(self.random_state), n_jobs)
-
-    def _solve_binary(
-        self, head: Head, classes: Array, weights: FloatArray, limits: SolverLimits, start: Solution | None
-    ) -> tuple[Solution, int, str]:
-        problem = head.problem
-        if np.inf == self.C:
-            return hard_margin(problem, limits, classes[head.positive], head.about(classes))
-        # If all rows have the same C, one number is broadcast.
-        costs = np.broadcast_to(self.C * weights[0], len(weights)) if weights.strides == (0,) else self.C * weights
-        if problem.visited is not None:
-            costs = np.zeros(len(weights))
-            costs[problem.visited] = self.C * weights[problem.visited]
-        svm = BinarySVM(problem.rows, problem.signs, costs, self.loss == "squared_hinge", problem.x0, self._free)
-        answer = found, steps, solver = solve_binary_svm(svm, self.solver, limits, start)
-        if found.gap > self.tol and self.loss == "hinge" and not self._penalized and self.C > HARD_MARGIN_C:
-            found, steps, solver = prefer_hard_margin(problem, svm, limits, answer)
-        if head.negative is not None and self.loss == "hinge":
-            found = settle_rows_on_plane(problem.rows, problem.signs, found, problem.x0, self._free, limits.tol)
-        return found, steps, solver
-
-    def _solve_jointly(
-        self, rows: Rows, codes: IntArray, classes: Array, costs: FloatArray, limits: SolverLimits, start: CrammerSinger | None
-    ) -> tuple[float, int]:
-        """Solve one problem for all classes (Crammer and Singer); return the gap and the number of passes."""
-        found = solve_crammer_singer(
-            rows, codes, len(classes), costs, x0=self._x0, free=self._free, tol=limits.tol, max_iter=limits.max_iter,
-            seed=limits.seed, start=start, progress=current_callback(bool(self.verbose)),
+        most = iteration_limit(self.max_iter, len(codes), scheme == "crammer_singer")
+        limits = SolverLimits(float(self.tol), most, seed_of(self.random_state))
+        task = SoftMarginTask(
+            rows, codes, classes, weights, scheme, float(self.C), self.loss, self.solver, self._x0, self._free, limits,
+            effective_n_jobs(self.n_jobs), current_callback(bool(self.verbose)),
         )  # fmt: skip
+        self.classes_ = classes
+        if scheme == "crammer_singer" and len(classes) > 2:
+            start = before[0] if before and before[0].n_rows == len(codes) else None
+            ends = [self._set_joint(rows, codes, task.solve_jointly(start))]
+        else:
+            answers, pair_rows = task.solve_each(before)
+            ends = self._set(rows, answers, pair_rows, len(codes))
+        self._end(ends, limits)
+
+    def _choose_scheme(self, rows: Rows, n_classes: int) -> str:
+        return choose_scheme(rows, n_classes) if self.multiclass == "auto" else self.multiclass
+
+    def _set_joint(self, rows: Rows, codes: IntArray, found: CrammerSinger) -> tuple[float, int]:
         support = np.flatnonzero(found.multipliers.any(axis=1))
         each = {
             "support_": [support],
@@ -313,7 +271,7 @@ class SoftMargin(MarginClassifier):
             "n_iter_": found.n_iter,
         }
         self._set_each(rows, each)
-        self.classes_, self.coef_, self.intercept_ = classes, found.W, found.bias
+        self.coef_, self.intercept_ = found.W, found.bias
         self.solver_, self._solutions = ["dual-coordinates"], [found]
         return found.gap, found.n_iter
 
@@ -351,7 +309,7 @@ class SoftMargin(MarginClassifier):
             return None
         return [each.expand(rows) if isinstance(each, StoredSolution) else each for each in self._solutions]
 
-    def _set(self, rows: Rows, answers: list[tuple[Solution, int, str]], pair_rows: list[IntArray], n: int) -> None:
+    def _set(self, rows: Rows, answers: list[Solved], pair_rows: list[IntArray], n: int) -> list[tuple[float, int]]:
         solutions = [solution for solution, _, _ in answers]
         places = [np.flatnonzero(solution.multipliers) for solution in solutions]
         support = [every[place] for every, place in zip(pair_rows, places, strict=True)] if pair_rows else places
@@ -367,11 +325,12 @@ class SoftMargin(MarginClassifier):
             "objective_": np.array([solution.primal for solution in solutions]),
             "n_iter_": max(steps for _, steps, _ in answers),
         }
-        self._set_each(rows, each)
+        self._set_each(rows, each, keep_rows=self.loss != "logistic")  # all rows have multipliers
         self.coef_ = np.array([solution.w for solution in solutions])
         self.intercept_ = np.array([solution.intercept for solution in solutions])
         self.solver_ = [solver for _, _, solver in answers]
         self._solutions = solutions
+        return [(solution.gap, steps) for solution, steps, _ in answers]
 
     def _end(self, ends: list[tuple[float, int]], limits: SolverLimits) -> None:
         """Set `stop_` from the gap and the iterations of each problem, and warn."""
@@ -400,8 +359,10 @@ class SoftMargin(MarginClassifier):
             check_integer("max_iter", self.max_iter)
         check_flag("warm_start", self.warm_start)
         check_n_jobs_and_verbose(self.n_jobs, self.verbose)
-        if (self.solver, self.loss) in (("newton", "hinge"), ("interior-point", "squared_hinge")):
+        if self.solver not in ("auto", *_SOLVERS[self.loss]):
             raise ValueError(f"solver={self.solver!r} does not solve loss={self.loss!r}")
+        if np.inf == self.C and self.loss == "logistic":
+            raise ValueError("loss='logistic' needs a finite C")
         if np.inf == self.C and (self._penalized or self.multiclass == "crammer_singer"):
             raise ValueError("C=inf is the hard margin, which needs penalize_intercept=False and multiclass='ovr' or 'ovo'")
         if self.multiclass == "crammer_singer" and self.loss != "hinge":

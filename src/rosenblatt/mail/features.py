@@ -315,6 +315,10 @@ class MailRecipe:
     categorical: tuple[str, ...] = ()
 
     @property
+    def values(self) -> dict[str, tuple[str, ...]]:
+        return {}
+
+    @property
     def width(self) -> int:
         return 1 << self.bits
 

@@ -5,7 +5,7 @@ Format 2 stored a single certificate without a list around it. Both joined the s
 The sentences of their stops are rebuilt from codes, because both formats counted rows from 0 and used other words. They did not
 store the single step of direct least squares.
 Format 3 and those before it named the mean and variance of AROW's weights `belief`, and the counts of a vote `ballots`.
-Format 5 and those before it stored less of a recipe: see `_upgrade_recipe`.
+Format 5 and those before it stored less of a recipe, see `_upgrade_recipe`, and had no maps from scores to probabilities.
 Notes of recipes are sentences in all formats. Those in earlier words are translated; their numbers and names are kept.
 No other module uses these names.
 """
@@ -13,6 +13,7 @@ No other module uses these names.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -93,10 +94,27 @@ def upgrade(version: int, meta: dict[str, Any], arrays: dict[str, Any]) -> None:
     recipe = meta.get("recipe")
     if version < 6 and isinstance(recipe, dict) and recipe.get("kind") != "mail":
         _upgrade_recipe(recipe, arrays)
+    if version < 6:
+        for each in _models_in(meta):
+            each.setdefault("probabilities", None)
     if isinstance(recipe, dict) and isinstance(recipe.get("notes"), list):
         recipe["notes"] = [_upgrade_note(note) for note in recipe["notes"]]
     for name in list(arrays):
         arrays[_VOTE_COUNTS.sub(r"\1counts", _GAUSSIAN.sub("gaussian.", name))] = arrays.pop(name)
+
+
+def _models_in(meta: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The metadata of the model of a file, or of the estimators of its Pipeline."""
+    if meta.get("object") != "pipeline":
+        yield meta
+        return
+    parts: list[Any] = [meta.get("steps")]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, dict) and set(part) == {"model", "place"} and isinstance(part["model"], dict):
+            yield part["model"]
+        elif isinstance(part, dict | list):
+            parts += part.values() if isinstance(part, dict) else part
 
 
 def _upgrade_to_3(meta: dict[str, Any], arrays: dict[str, Any]) -> None:

@@ -19,6 +19,7 @@ from ..certificates.digit_budget import shared_budget
 from ..data.readers import MISSING_CHOICES
 from ..data.readers.kinds import form_from_json
 from ..online.stopping import Stop, StopReason
+from ..probabilities.maps import INVALID_MAP, ProbabilityMap, map_of_arrays
 from .attributes import check_model_parameters
 from .container import FORMAT, Arrays, Meta, Parts, all_finite, pack, read
 from .model import Model, RecipeLike, provenance_now, provenance_of_data
@@ -37,13 +38,13 @@ __all__ = ["FORMAT", "load", "load_model", "save"]
 
 STOP_NUMBERS = ("limit", "last_updates", "gap")  # attributes of a `Stop` that may be absent
 _KEYS = {
-    "object", "kind", "parameters", "classes", "pairs", "votes", "names", "recipe", "stop", "n_iter", "n_updates",
-    "provenance", "more",
+    "object", "kind", "parameters", "classes", "pairs", "votes", "probabilities", "names", "recipe", "stop", "n_iter",
+    "n_updates", "provenance", "more",
 }  # fmt: skip
 _STOP_REASONS: tuple[Any, ...] = get_args(StopReason)
 # Groups of arrays, by the first part of their names; the state groups belong to the estimator.
 _STATE_GROUPS = ("gaussian", "fitted", "run", "stream", "moments", "solutions")
-_GROUPS = ("classes", "coef", "intercept", "vote", "parameters", "recipe", *_STATE_GROUPS)
+_GROUPS = ("classes", "coef", "intercept", "vote", "probabilities", "parameters", "recipe", *_STATE_GROUPS)
 # Multipliers of tiny rows may be infinite, as may the margin of w = 0; no prediction uses them.
 _MAY_BE_INFINITE = ("fitted.multipliers_", "fitted.margin_")
 
@@ -169,6 +170,8 @@ def to_parts(model: Model, saved_as: Literal["model", "estimator"]) -> Parts:
     if model.votes is not None:
         votes, stored = votes_to_parts(model.votes)
         arrays.update(stored)
+    if model.probability_map is not None:
+        arrays.update({f"probabilities.{name}": array for name, array in model.probability_map.to_arrays().items()})
     recipe = None
     if model.recipe is not None:
         recipe, stored = model.recipe.to_parts()
@@ -180,6 +183,7 @@ def to_parts(model: Model, saved_as: Literal["model", "estimator"]) -> Parts:
         "classes": classes,
         "pairs": model.pairs,
         "votes": votes,
+        "probabilities": None if model.probability_map is None else model.probability_map.kind,
         "names": None if model.names is None else list(model.names),
         "recipe": recipe,
         "stop": None if model.stop is None else _stop_to_meta(model.stop),
@@ -220,6 +224,7 @@ def from_parts(meta: Meta, arrays: Arrays) -> Model:
         intercept=intercept,
         pairs=meta["pairs"],
         votes=votes,
+        probability_map=_probability_map(meta["probabilities"], groups["probabilities"], len(classes)),
         names=_names(meta["names"]),
         recipe=_recipe(meta["recipe"], groups["recipe"]),
         stop=_stop(meta["stop"]),
@@ -283,6 +288,18 @@ def _check_planes(coef: Array | None, intercept: Array | None, heads: int) -> No
     require(intercept.dtype in floats and intercept.ndim == 1, "the intercepts are not a vector of floats")
     fits = len(coef) == len(intercept) == heads
     require(fits, f"the file has {len(coef)} planes and {len(intercept)} intercepts, but its classes need {heads}")
+
+
+def _probability_map(kind: Any, arrays: Arrays, n_classes: int) -> ProbabilityMap | None:
+    if kind is None:
+        require(not arrays, "the file has arrays of a map to probabilities, but the metadata do not mention it")
+        return None
+    require(isinstance(kind, str) and n_classes > 1, INVALID_MAP)
+    named = {name.removeprefix("probabilities."): array for name, array in arrays.items()}
+    try:
+        return map_of_arrays(kind, named, 1 if n_classes == 2 else n_classes)
+    except ValueError as error:
+        raise InvalidContentError(str(error)) from None
 
 
 def _parameters(encoded: Any, arrays: Arrays) -> dict[str, Any]:

@@ -7,7 +7,7 @@ Guarantee  the same bits: dense rows by the same product, sparse rows summed in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
@@ -16,8 +16,9 @@ import numpy as np
 
 from ..array_types import Array, FloatArray, IntArray, MatrixLike
 from ..data.csr import CSRMatrix
-from ..data.table import Data, DataError, Table
+from ..data.table import Data, DataError, Table, as_data
 from ..online.stopping import Stop
+from ..probabilities.maps import NoProbabilitiesError, ProbabilityMap
 from ..reporting.text import comma_list, plural
 from ..scores import linear_scores, votes_of_pairs, winners
 from .container import Arrays, Meta, Parts, all_finite
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from ..estimators.base import LinearClassifier
     from ..online.readings import Vote
+    from .explanations.explanation import Explanation
 
 # What `Model.predict` takes: rows, or what the recipe of the model takes, such as raw mails.
 ModelInput: TypeAlias = "MatrixLike | Data | Table | CSRMatrix | Sequence[bytes]"
@@ -54,6 +56,8 @@ class RecipeLike(Protocol):
     def text(self) -> tuple[str, ...]: ...
     @property
     def categorical(self) -> tuple[str, ...]: ...
+    @property
+    def values(self) -> Mapping[str, tuple[str, ...]]: ...
     def rows(self, X: ModelInput) -> FloatArray | CSRMatrix: ...
     def to_parts(self) -> Parts: ...
     @classmethod
@@ -83,6 +87,8 @@ class Model:
         Whether each head separates a pair of classes (one-vs-one); the pairs then vote.
     votes : tuple of StoredVote, default=None
         The hypotheses of a voted perceptron, instead of `coef` and `intercept`.
+    probability_map : ProbabilityMap, default=None
+        Turns scores into probabilities, if the model was calibrated or its loss is logistic.
     names : tuple of str, default=None
         Names of the features, unless the recipe names them.
     recipe : Recipe, default=None
@@ -119,6 +125,7 @@ class Model:
     intercept: FloatArray | None = None
     pairs: bool = False
     votes: tuple[StoredVote, ...] | None = None
+    probability_map: ProbabilityMap | None = None
     names: tuple[str, ...] | None = None
     recipe: RecipeLike | None = None
     stop: Stop | None = None
@@ -185,6 +192,43 @@ class Model:
         """
         return self.labels_of(self.scores(X))
 
+    def predict_proba(self, X: ModelInput) -> FloatArray:
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features), or Data
+            The rows, as for `scores`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            The probabilities, in the order of `classes`; each row sums to 1.
+
+        Raises
+        ------
+        NoProbabilitiesError
+            If the model was trained without them; an `AttributeError`.
+        """
+        return self.probabilities_of(self.scores(X))
+
+    def probabilities_of(self, scores: FloatArray) -> FloatArray:
+        """Return the probabilities that belong to scores.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_rows, 1) or (n_rows, n_classes)
+            What `scores` returned.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            The probabilities.
+        """
+        if self.probability_map is None:
+            raise NoProbabilitiesError(self.kind)
+        return self.probability_map.probabilities(scores)
+
     def labels_of(self, scores: FloatArray) -> Array:
         """Return the labels that belong to scores.
 
@@ -218,6 +262,32 @@ class Model:
             return np.zeros(len(scores), np.intp)
         indices: IntArray = winners(scores)
         return indices
+
+    def explain(self, X: ModelInput, *, row: int = 0) -> Explanation:
+        """Explain the prediction of one row: what each column adds to the score, and what would change the prediction.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features), or Data
+            The rows, as for `scores`.
+        row : int, default=0
+            The row of X to explain.
+
+        Returns
+        -------
+        Explanation
+            Contributions that sum to the score, and the nearest changes that are predicted otherwise, in the units of X.
+
+        Raises
+        ------
+        ValueError
+            If the model is a vote, whose result is no sum, or if X cannot be scored.
+        IndexError
+            If X has no such row.
+        """
+        from .explanations.explanation import explain
+
+        return explain(self, as_data(X if self.recipe is not None else self._without_recipe(X)), row)
 
     def estimator(self) -> LinearClassifier:
         """Return the model as a fitted scikit-learn estimator, without the recipe.

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ..estimators.base import LinearClassifier
     from ..estimators.linear_mse import LinearMSE
     from ..online.history import History
+    from ..probabilities.maps import ProbabilityMap
     from .model import Model
 
 # Moments of `LinearMSE.fit` are stored up to this size; those of `partial_fit` always.
@@ -103,6 +104,7 @@ def model_of(
         intercept=fitted.get("intercept_"),
         pairs=estimator._multiclass == "ovo" and len(estimator.classes_) > 2,
         votes=None if fitted.get("coef_") is not None else tuple(store_vote(vote) for vote in _votes(estimator)),
+        probability_map=estimator._probability_map,
         names=None if names is None else tuple(str(name) for name in names),
         recipe=recipe,
         stop=estimator.stop_,
@@ -171,7 +173,20 @@ def estimator_of(model: Model) -> LinearClassifier:
         attributes["feature_names_in_"] = np.array(model.names, object)
     estimator.__dict__.update(attributes)
     _restore_state(estimator, model, meta, arrays)
+    _restore_probabilities(estimator, model.probability_map)
     return estimator
+
+
+def _restore_probabilities(estimator: LinearClassifier, found: ProbabilityMap | None) -> None:
+    """Set the map of a calibrated estimator; any other has the map of its class, or none."""
+    if found is None:
+        return
+    if estimator.calibrate is not None:
+        estimator.calibration_ = found
+        own: ProbabilityMap | None = estimator._probability_map
+    else:
+        own = estimator._native_map
+    require(own is not None and found.equals(own), "the map from scores to probabilities is not that of the estimator")
 
 
 def _restore_state(estimator: Any, model: Model, meta: Meta, arrays: Arrays) -> None:

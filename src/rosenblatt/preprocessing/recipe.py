@@ -126,6 +126,11 @@ class Recipe:
         """The categorical columns."""
         return tuple(block.name for block in self.strings if isinstance(block, Categories))
 
+    @property
+    def values(self) -> dict[str, tuple[str, ...]]:
+        """The values of each categorical column."""
+        return {block.name: block.values for block in self.strings if isinstance(block, Categories)}
+
     def rows(self, X: MatrixLike | Data | Table | CSRMatrix) -> FloatArray | CSRMatrix:
         """The features of rows: a `CSRMatrix` or a C-ordered float array."""
         data = as_data(X)

@@ -17,6 +17,27 @@ from ..array_types import Array, FloatArray
 
 Calibration: TypeAlias = Literal["sigmoid", "isotonic", "temperature"]
 CALIBRATIONS: tuple[str, ...] = get_args(Calibration)
+INVALID_MAP = "the map from scores to probabilities is invalid"
+
+
+class NoProbabilitiesError(AttributeError):
+    """A model without a map from scores to probabilities.
+
+    Parameters
+    ----------
+    kind : str
+        The class of the estimator.
+    """
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(kind)
+        self.kind = kind
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kind} has scores but no probabilities: fit it with calibrate='sigmoid' "
+            "(on the command line --calibrate sigmoid), which learns them on held-out rows"
+        )
 
 
 class ProbabilityMap(ABC):
@@ -33,6 +54,11 @@ class ProbabilityMap(ABC):
         found: FloatArray = np.exp(self.log_probabilities(scores))
         found /= found.sum(axis=1, keepdims=True)
         return found
+
+    def equals(self, other: ProbabilityMap) -> bool:
+        """Return whether another map is of the same kind and has the same numbers."""
+        mine, theirs = self.to_arrays(), other.to_arrays()
+        return self.kind == other.kind and all(np.array_equal(mine[name], theirs[name]) for name in mine)
 
     @abstractmethod
     def to_arrays(self) -> dict[str, Array]:
@@ -168,7 +194,7 @@ _LARGE = 1e300  # scores are cut off here, so that differences of two are finite
 
 def _require(valid: bool) -> None:
     if not valid:
-        raise ValueError("the map from scores to probabilities is invalid")
+        raise ValueError(INVALID_MAP)
 
 
 def _log_sigmoid(z: FloatArray) -> FloatArray:

@@ -18,6 +18,7 @@ from operator import mul
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 from flint import ctx, fmpz_mat
 from scipy.linalg import qr
 
@@ -36,7 +37,7 @@ NEGLIGIBLE = 1e-11  # weights below this share of the largest are noise of the l
 RANK_TOL = 1e-9
 DOUBT = 1e-12  # products of unit vectors below this may be rounding errors
 MAX_POOL_VALUES = 1 << 26  # of the pairs that a basis is chosen from
-LOWEST_EXPONENT = -1140  # below the exponents of the last bits of all floats
+LOWEST_EXPONENT, MAX_EXPONENTS = -1140, 4096  # below the exponents of the last bits of all floats; and how many there are
 HALF_BITS = 26
 
 Places = tuple[IntArray, IntArray]  # rows and rivals of some pairs
@@ -120,7 +121,7 @@ def _annihilate(pairs: ClassPairs, basis: Places, used: IntArray, weights: list[
     pivots = _independent(scaled[chosen])
     if len(pivots) == 0:
         return weights
-    whole, _ = integers(pairs.scaled_vectors(basis[0][chosen], basis[1][chosen])[:, used].toarray())
+    whole, _ = _integer_vectors(pairs, (basis[0][chosen], basis[1][chosen]), used)
     kept = [c for c in range(len(used)) if c not in set(pivots)]
     denominator = math.lcm(*(weights[c].denominator for c in kept))
     numerators = [int(weights[c] * denominator) for c in kept]
@@ -135,17 +136,18 @@ def _annihilate(pairs: ClassPairs, basis: Places, used: IntArray, weights: list[
 
 
 def _as_planes(pairs: ClassPairs, used: IntArray, weights: Sequence[Fraction]) -> list[Plane]:
-    """The planes of unscaled columns; one plane for two classes, else one for each class, the first without weights."""
-    unit = math.gcd(*(w.numerator for w in weights)), math.lcm(*(w.denominator for w in weights))
-    found = [Plane({}, Fraction(0)) for _ in range(pairs.k)]
+    """The planes of the columns as given; one plane for two classes, else one for each class, the first without weights."""
+    unit = Fraction(math.gcd(*(w.numerator for w in weights)), math.lcm(*(w.denominator for w in weights)))
+    intercepts, planes = [Fraction(0)] * pairs.k, [dict[int, Fraction]() for _ in range(pairs.k)]
     for place, weight in zip(used.tolist(), weights, strict=True):
         c, column = divmod(place, pairs.width)
-        value = weight * unit[1] / unit[0]
-        if pairs.intercept and column == 0:
-            found[c + 1] = Plane(found[c + 1].weights, value)
-        elif value:
-            column -= pairs.intercept
-            found[c + 1].weights[column] = value / Fraction(2) ** int(pairs.exponents[column])
+        column -= pairs.intercept
+        if column < 0:
+            intercepts[c + 1] += weight / unit
+        elif weight:
+            planes[c + 1][column] = weight / unit / Fraction(2) ** int(pairs.exponents[column])
+            intercepts[c + 1] -= planes[c + 1][column] * Fraction(float(pairs.center[column]))
+    found = [Plane(plane, intercept) for plane, intercept in zip(planes, intercepts, strict=True)]
     return found[1:] if pairs.k == 2 else found
 
 
@@ -154,7 +156,7 @@ def _as_planes(pairs: ClassPairs, used: IntArray, weights: Sequence[Fraction]) -
 
 def _face_weights(pairs: ClassPairs, face: BoolArray, support: Places) -> tuple[Pair, ...] | None:
     """Pairs of the face with positive weights that, with the weight 1 for all others, bring its sum to zero."""
-    total, exponent = _exact_total(pairs, face)
+    total = _exact_total(pairs, face)
     if not any(total.values()):
         return ()
     pool = _pool(pairs, face, support)
@@ -164,30 +166,30 @@ def _face_weights(pairs: ClassPairs, face: BoolArray, support: Places) -> tuple[
         return None
     M = unit_vectors[:, columns].toarray()
     first = _independent(M[: len(support[0])].T) if len(support[0]) else []
-    goal = [total.get(int(c), 0) for c in columns]
+    goal = [total.get(int(c), Fraction(0)) for c in columns]
     for chosen in (first, first + _extension(M, first)):
-        if chosen and (found := _balance(pairs, M, columns, (pool[0][chosen], pool[1][chosen]), chosen, goal, exponent)):
+        if chosen and (found := _balance(pairs, M, columns, (pool[0][chosen], pool[1][chosen]), chosen, goal)):
             return found
     return None
 
 
 def _balance(
-    pairs: ClassPairs, M: FloatArray, columns: IntArray, places: Places, chosen: list[int], goal: list[int], exponent: int
+    pairs: ClassPairs, M: FloatArray, columns: IntArray, places: Places, chosen: list[int], goal: list[Fraction]
 ) -> tuple[Pair, ...] | None:
-    """Positive weights of independent pairs that, added to 1, take the sum of the face, goal 2^exponent, to zero."""
-    whole, base = integers(pairs.vectors(*places)[:, columns].toarray())
-    lowest = min(base, exponent)
-    whole = [[v << (base - lowest) for v in row] for row in whole]
-    goal = [v << (exponent - lowest) for v in goal]
+    """Positive weights of independent pairs that, added to 1, take `goal`, the sum of the face, to zero."""
+    whole, base = _integer_vectors(pairs, places, columns)
+    goal = [f / Fraction(2) ** base for f in goal]
+    unit = math.lcm(*(f.denominator for f in goal))
+    aims, whole = [int(f * unit) for f in goal], [[v * unit for v in row] for row in whole]
     equations = _independent(M[chosen])
     if len(equations) < len(chosen):
         return None
-    solution = _solve([[row[j] for row in whole] for j in equations], [-goal[j] for j in equations])
+    solution = _solve([[row[j] for row in whole] for j in equations], [-aims[j] for j in equations])
     if solution is None or min(solution) <= -1:
         return None
     below = math.lcm(*(f.denominator for f in solution))
     above = [f.numerator * (below // f.denominator) for f in solution]
-    for column, aim in zip(zip(*whole, strict=True), goal, strict=True):
+    for column, aim in zip(zip(*whole, strict=True), aims, strict=True):
         check_time()
         if sum(map(mul, above, column)) != -below * aim:
             return None
@@ -195,32 +197,53 @@ def _balance(
     return tuple(sorted(Pair(i, z, 1 + extra) for i, z, extra in found if extra))
 
 
-def _exact_total(pairs: ClassPairs, face: BoolArray) -> tuple[dict[int, int], int]:
-    """The sum of q over the face, unscaled, by coordinate: whole numbers times 2^exponent."""
+def _exact_total(pairs: ClassPairs, face: BoolArray) -> dict[int, Fraction]:
+    """The sum of q over the face, by coordinate."""
     counts = pairs.counts(face)[:, 1:]
-    total: dict[int, int] = {}
-    for here, block in pairs.blocks(raw=True):
-        values = block if isinstance(block, np.ndarray) else block.toarray() if block.shape[1] < 64 else block.tocoo()
-        if isinstance(values, np.ndarray):
-            where, columns = np.nonzero(values)
-            numbers = values[where, columns]
-        else:
-            where, columns, numbers = values.row, values.col, values.data
-        mantissas, exponents = np.frexp(numbers)
+    total: dict[int, int] = {}  # times 2^-LOWEST_EXPONENT
+    for here, block in pairs.raw_blocks():
+        entries = sp.coo_array(block)
+        mantissas, exponents = np.frexp(entries.data.astype(np.float64))
         whole = np.ldexp(mantissas, 53).astype(np.int64)
         high, low = whole >> HALF_BITS, whole & ((1 << HALF_BITS) - 1)
-        keys, inverse = np.unique(columns.astype(np.int64) * 4096 + (exponents - 53 - LOWEST_EXPONENT), return_inverse=True)
+        places = entries.col.astype(np.int64) * MAX_EXPONENTS + (exponents - 53 - LOWEST_EXPONENT)
+        keys, inverse = np.unique(places, return_inverse=True)
         for c in range(pairs.k - 1):
-            times = counts[here][where, c]
+            times = counts[here][entries.row, c]
             sums = zip(*(np.bincount(inverse, part * times, len(keys)).tolist() for part in (high, low)), strict=True)
             for key, (above, below) in zip(keys.tolist(), sums, strict=True):
-                at = c * pairs.width + pairs.intercept + key // 4096
-                total[at] = total.get(at, 0) + (((int(above) << HALF_BITS) + int(below)) << key % 4096)
-    if pairs.intercept:
-        for c in range(pairs.k - 1):
-            total[c * pairs.width] = int(counts[:, c].sum()) << -LOWEST_EXPONENT
-    zeros = min(((v & -v).bit_length() - 1 for v in total.values() if v), default=0)
-    return {c: v >> zeros for c, v in total.items() if v}, LOWEST_EXPONENT + zeros
+                at = c * pairs.width + pairs.intercept + key // MAX_EXPONENTS
+                total[at] = total.get(at, 0) + (((int(above) << HALF_BITS) + int(below)) << key % MAX_EXPONENTS)
+    found = {}
+    for c in range(pairs.k - 1):
+        ones = int(counts[:, c].sum())
+        if pairs.intercept:
+            found[c * pairs.width] = Fraction(ones)
+        for column, (center, exponent) in enumerate(zip(pairs.center.tolist(), pairs.exponents.tolist(), strict=True)):
+            at = c * pairs.width + pairs.intercept + column
+            if at in total or center:
+                exact = Fraction(total.get(at, 0)) * Fraction(2) ** LOWEST_EXPONENT - Fraction(center) * ones
+                found[at] = exact / Fraction(2) ** exponent
+    return {place: value for place, value in found.items() if value}
+
+
+def _integer_vectors(pairs: ClassPairs, places: Places, coordinates: IntArray) -> tuple[list[list[int]], int]:
+    """q of some pairs in some coordinates, exactly: whole numbers times 2^exponent."""
+    rows, rivals = places
+    classes, columns = np.divmod(coordinates, pairs.width)
+    columns = columns - int(pairs.intercept)
+    taken = pairs.X[rows][:, np.maximum(columns, 0)]
+    values = (taken if isinstance(taken, np.ndarray) else taken.toarray()).astype(np.float64)
+    center, exponents = pairs.center[columns], pairs.exponents[columns]
+    both = np.ldexp(np.vstack([values, center]), -exponents)
+    both[:, columns < 0] = 1.0
+    both[-1, columns < 0] = 0.0
+    signs = (classes + 1 == pairs.codes[rows][:, None]).astype(int) - (classes + 1 == rivals[:, None])
+    whole, base = integers(both)
+    origin = whole.pop()
+    return [
+        [s * (v - c) for s, v, c in zip(*row, origin, strict=True)] for row in zip(signs.tolist(), whole, strict=True)
+    ], base
 
 
 # --- bases -----------------------------------------------------------------------------------------------------------------

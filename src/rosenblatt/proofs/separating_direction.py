@@ -35,12 +35,19 @@ TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance
 class ClassPairs:
     """The vectors q of all pairs, on demand. The weights of the first class are zero: only differences between classes count.
 
-    Columns are scaled by powers of two. With two classes, q is y (1, x).
+    Columns are scaled by powers of two and, if they are dense and there is an intercept, centered: `center` is subtracted
+    before `exponents` are. With two classes, q is y (1, x).
     """
 
     def __init__(self, X: Matrix, codes: IntArray, n_classes: int, intercept: bool) -> None:
         self.X, self.codes, self.k, self.intercept = X, np.asarray(codes, np.intp), n_classes, intercept
-        self.exponents = column_exponents(X)
+        self.center: FloatArray = np.zeros(X.shape[1])
+        if intercept and isinstance(X, np.ndarray):
+            low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+            self.center = low / 2 + high / 2
+            self.exponents = np.frexp(np.maximum(high - self.center, self.center - low))[1].astype(np.int64)
+        else:
+            self.exponents = column_exponents(X)
         self.width = X.shape[1] + intercept
         self.n_weights = (n_classes - 1) * self.width
         self.own = np.zeros((X.shape[0], n_classes), bool)
@@ -55,15 +62,23 @@ class ClassPairs:
         """The mask of all pairs, by row and class."""
         return ~self.own
 
-    def blocks(self, raw: bool = False) -> Iterator[tuple[slice, Matrix]]:
-        """The scaled or `raw` rows in blocks, without their ones."""
+    def blocks(self) -> Iterator[tuple[slice, Matrix]]:
+        """The centered and scaled rows in blocks, without their ones."""
+        for here, block in self.raw_blocks():
+            yield here, self._scaled(block)
+
+    def raw_blocks(self) -> Iterator[tuple[slice, Matrix]]:
+        """The rows in blocks, without their ones."""
         n_rows = self.X.shape[0]
         n_values = self.X.size if isinstance(self.X, np.ndarray) else self.X.nnz
         step = max(1, VALUES_PER_BLOCK * n_rows // max(1, n_values))
         for start in range(0, n_rows, step):
             check_time()
             here = slice(start, min(n_rows, start + step))
-            yield here, scaled(self.X[here], 0 if raw else -self.exponents)
+            yield here, self.X[here]
+
+    def _scaled(self, block: Matrix) -> Matrix:
+        return scaled(block - self.center if isinstance(block, np.ndarray) else block, -self.exponents)
 
     def distances(self, W: FloatArray) -> FloatArray:
         """<W, q> over the length of the row, by row and class; infinite for a row's own class."""
@@ -95,9 +110,9 @@ class ClassPairs:
         counts[np.arange(len(counts)), self.codes] = face.sum(axis=1)
         return counts
 
-    def vectors(self, rows: IntArray, rivals: IntArray) -> sp.csr_array:
-        """q, unscaled, of some pairs."""
-        taken = sp.csr_array(self.X[rows].astype(np.float64))
+    def unit_vectors(self, rows: IntArray, rivals: IntArray) -> sp.csr_array:
+        """q over the lengths of the rows, of some pairs."""
+        taken = sp.csr_array(self._scaled(self.X[rows]))
         if self.intercept:
             taken = sp.hstack([np.ones((len(rows), 1)), taken], format="csr")
         row_of = np.repeat(np.arange(len(rows)), np.diff(taken.indptr))
@@ -107,16 +122,9 @@ class ClassPairs:
             kept = at >= 0
             parts.append((sign * taken.data[kept], row_of[kept], at[kept] * self.width + taken.indices[kept]))
         values, where, places = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return sp.csr_array((values, (where, places)), shape=(len(rows), self.n_weights))
-
-    def scaled_vectors(self, rows: IntArray, rivals: IntArray) -> sp.csr_array:
-        """q, in scaled columns, of some pairs."""
-        exponents = np.concatenate([np.zeros(int(self.intercept), np.int64), -self.exponents])
-        return scaled(self.vectors(rows, rivals), np.tile(exponents, self.k - 1))
-
-    def unit_vectors(self, rows: IntArray, rivals: IntArray) -> sp.csr_array:
-        """q, in scaled columns, over the lengths of the rows."""
-        return sp.csr_array(sp.diags_array(1.0 / self.sizes[rows]) @ self.scaled_vectors(rows, rivals))
+        found = sp.csr_array((values / self.sizes[rows][where], (where, places)), shape=(len(rows), self.n_weights))
+        found.eliminate_zeros()
+        return found
 
 
 class DirectionSearch:
@@ -179,12 +187,13 @@ class DirectionSearch:
         active = self._first(outside) | self._first(self.face)
         if self.face.any():
             active[self.support] = True
+        costs = np.ones((self.pairs.k - 1, self.pairs.width))
+        costs[:, : int(self.pairs.intercept)] = 0.0
         for _ in range(MAX_ROUNDS):
             rows, rivals = np.nonzero(active)
             A = self.pairs.unit_vectors(rows, rivals)
             least = outside[rows, rivals].astype(np.float64)
-            costs = np.ones(2 * A.shape[1])
-            found = self._solve(costs, A_ub=sp.hstack([-A, A]), b_ub=-least, bounds=(0, None))
+            found = self._solve(np.tile(costs.ravel(), 2), A_ub=sp.hstack([-A, A]), b_ub=-least, bounds=(0, None))
             W = found.x[: A.shape[1]] - found.x[A.shape[1] :]
             distances = self.pairs.distances(W)
             distances[outside] -= 1.0 - TINY

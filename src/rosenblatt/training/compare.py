@@ -18,7 +18,7 @@ from ..reporting.text import count, join_and, short
 from ..svm.not_separable import NotSeparable
 from .judgment import Judgment
 from .metrics import Confusion
-from .preparation import Prepared, prepare
+from .preparation import Prepared, hold_out, prepare
 from .request import Request
 from .train import fit, predict_codes, training_margin
 
@@ -72,7 +72,7 @@ class Entry:
 
 def prepare_comparison(request: Request) -> Prepared:
     """Read the rows of a request and make their features, once for all algorithms."""
-    return prepare(request, read(request.data, request.options))
+    return prepare(request, hold_out(request, read(request.data, request.options)))
 
 
 def choose_algorithms(prepared: Prepared, names: list[str] | None) -> tuple[list[str], list[str]]:

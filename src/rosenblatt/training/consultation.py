@@ -40,10 +40,10 @@ def consult(request: Request, data: Data, prepared: Prepared) -> tuple[str, ...]
 
 
 def about_columns(data: Data) -> Iterator[str]:
-    """Yield notes on single columns of a table; those with losses have a note of the recipe."""
+    """Yield notes on single columns of a table; those with losses have a note of the recipe, and dates ascend by nature."""
     if isinstance(data.features, Table):
         named = zip(data.features.names, data.features.columns, strict=True)
-        columns: dict[str | int, Array] = {name: cells for name, cells in named if name not in data.losses}
+        columns: dict[str | int, Array] = {name: cells for name, cells in named if name not in data.losses | data.dates}
         codes = np.unique(as_text(require_labels(data)), return_inverse=True)[1]
         yield from map(str, identifiers_and_leaks(columns, codes, OPTIONS))
 

@@ -46,7 +46,7 @@ from .preparation import (
     reason_without_test,
     require_labels,
 )
-from .request import Request, option_of
+from .request import AUTO, SINGLE_PASS, Request, option_of
 from .split import Holdout
 from .train import Outcome, PassRecord, messages_of, record_fit, same_file, timed
 
@@ -91,6 +91,8 @@ def train_stream(
     rosenblatt.training.train.train : The same in memory.
     """
     started = time.perf_counter()
+    if request.algorithm == AUTO:
+        request = replace(request, algorithm=SINGLE_PASS)
     choice = request.choice
     in_file_order = "order" in choice.options and "order" not in choice.parameters | dict(request.parameters)
     if in_file_order:  # any other order jumps about in the cache
@@ -128,6 +130,8 @@ def train_stream(
 def _check_request(request: Request, estimator: LinearClassifier) -> None:
     if estimator._streaming_obstacle() is not None:
         raise ValueError(_refusal_by_option(request))
+    if request.tune:
+        raise ValueError("--tune needs the rows in memory: leave out --stream")
     if request.cv is not None:
         raise ValueError("--cv needs the rows in memory: with --stream, use --test or --holdout")
     if request.certify:

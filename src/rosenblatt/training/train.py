@@ -19,9 +19,19 @@ from ..data.table import Data, DataError, typed_labels
 from ..preprocessing.recipe import Recipe
 from ..progress import Progress, ProgressCallback, progress_callback
 from ..svm.not_separable import NotSeparable
+from .choose import choose
 from .consultation import consult
 from .metrics import Confusion
-from .preparation import Prepared, as_matrix, describe_provenance, prepare, read_with_digest, require_labels
+from .preparation import (
+    Prepared,
+    Split,
+    as_matrix,
+    describe_provenance,
+    hold_out,
+    prepare,
+    read_with_digest,
+    require_labels,
+)
 from .request import Request
 from .split import assign_folds
 
@@ -146,11 +156,14 @@ def train(request: Request, watch: ProgressCallback | None = None) -> Outcome:
     """
     started = time.perf_counter()
     data, digest = read_with_digest(request)
-    prepared = prepare(request, data)
+    split = hold_out(request, data)
+    asked, choice = request, choose(request, split.train, watch)
+    request = choice.request
+    prepared = prepare(request, split)
     with rows_of_file(data.source, prepared.positions):
         fitted = fit(request.make(), prepared, watch)
     estimator = fitted.estimator
-    folds = () if request.cv is None else cross_validate(request, data, watch)
+    folds = () if asked.n_folds is None else cross_validate(asked, data, watch, len(choice.trials))
     certificate, margin = certify_training_rows(request, prepared, data), training_margin(estimator, prepared)
     of_features = certificate
     if prepared.recipe.scales and isinstance(certificate, Separable) and estimator._bounded_run() is not None:
@@ -171,7 +184,7 @@ def train(request: Request, watch: ProgressCallback | None = None) -> Outcome:
         total_seconds=time.perf_counter() - started,
         compile_seconds=fitted.compile_seconds,
         test_is_training_file=same_file(request, digest, prepared.test_sha256),
-        notes=(*prepared.notes, *consult(request, data, prepared), *fitted.warnings),
+        notes=(*prepared.notes, *consult(request, data, prepared), *choice.notes, *fitted.warnings),
         prepared=prepared,
         provenance=describe_provenance(request, data, digest, len(prepared.y), prepared.test_sha256),
     )
@@ -267,19 +280,27 @@ def confusion_on_test(estimator: LinearClassifier, prepared: Prepared) -> Confus
     return Confusion.of(prepared.codes_test, predict_codes(estimator, prepared.X_test), len(prepared.classes))
 
 
-def cross_validate(request: Request, data: Data, watch: ProgressCallback | None = None) -> tuple[Confusion, ...]:
-    """Predict each fold with a model, preprocessing included, that is trained on the other folds."""
-    assert request.cv is not None
+def cross_validate(
+    request: Request, data: Data, watch: ProgressCallback | None = None, tried: int = 0
+) -> tuple[Confusion, ...]:
+    """Predict each fold with a model, its preprocessing and its choices included, that is trained on the other folds.
+
+    `tried` is the number of candidates that a search on all rows has tried: in the folds, it tries as many.
+    """
+    assert request.n_folds is not None
     classes, codes = classes_and_codes(typed_labels(require_labels(data)))
-    fold = assign_folds(codes, request.cv, request.seed, classes.tolist())
+    fold = assign_folds(codes, request.n_folds, request.seed, classes.tolist())
     found = []
-    for number in range(request.cv):
+    for number in range(request.n_folds):
         mine = fold == number
         if len(np.unique(codes[~mine])) < len(classes):
-            raise DataError(data.source, f"--cv {request.cv}: a class has rows in fold {number + 1} only; use fewer folds")
-        part = prepare(replace(request, holdout=0.0, cv=None), data.take(~mine), data.take(mine))
+            raise DataError(data.source, f"--cv {request.n_folds}: a class has rows in fold {number + 1} only; use fewer folds")
+        split = Split(data.take(~mine), data.take(mine))
+        title = f"fold {number + 1} of {request.n_folds}, "
+        chosen = choose(request, split.train, watch, count=tried, title=title).request
+        part = prepare(chosen, split)
         with rows_of_file(data.source, part.positions):
-            fitted = fit(request.make(), part, watch).estimator
+            fitted = fit(chosen.make(), part, watch).estimator
         result = confusion_on_test(fitted, part)
         assert result is not None
         found.append(result)

@@ -18,7 +18,7 @@ from rosenblatt.data.readers.sources import Source
 from rosenblatt.kernels.compile import COMPILED
 
 often = settings(deadline=None, max_examples=100 if COMPILED else 50, suppress_health_check=[HealthCheck.too_slow])
-UTF8 = "convert the file to UTF-8, for example with iconv -f WINDOWS-1252 -t UTF-8"
+UTF8 = "name its encoding, such as --encoding windows-1252"
 both = pytest.mark.parametrize("kernel", [True, False], ids=["kernel", "definition"])
 
 words = st.text(st.sampled_from("abé, \";\n\t'#1.?"), max_size=8)
@@ -174,8 +174,26 @@ def test_missing(kernel: bool) -> None:
     assert data.features.columns[1].tolist() == ["u", "v", None, "w"]
     message = outcome("csv", content, kernel)
     assert message.startswith("file, line 3, column a: the value is missing; use --missing auto to fill missing cells")
+    tokens = ["?", "NA", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NULL", "null", "None", "-", "--", ".", "–"]  # noqa: RUF001
+    rows = "".join(f"{token},{token},{k}\n" for k, token in enumerate(tokens))
+    model: dict[str, Any] = {"missing": "mean", "label": "label", "numeric": ("a",), "required": ("a", "b")}
+    found = read("csv", f"a,b,label\n3,u,x\n4,v,y\n{rows}".encode(), kernel, **model)
+    assert np.isnan(found.features.columns[0]).tolist() == [False, False] + [True] * len(tokens)
+    assert found.features.columns[1].tolist() == ["u", "v"] + [None] * len(tokens)
     free = read("csv", b"text,label\n,0\nNA,1\nx,0\n", kernel, text=("text",))
     assert free.features.columns[0].tolist() == ["", "NA", "x"]
+
+
+@both
+def test_signs_and_labels_are_not_missing(kernel: bool) -> None:
+    """A dash is missing in a categorical column, but not beside a plus sign, nor as a label or a category of a model."""
+    content = b"strand,kind,label\n+,u,-\n-,-,+\n.,v,-\n+,u,+\n"
+    data = read("csv", content, kernel, missing="mean")
+    assert [column.tolist() for column in data.features.columns] == [["+", "-", ".", "+"], ["u", None, "v", "u"]]
+    assert data.labels.tolist() == ["-", "+", "-", "+"]
+    model: dict[str, Any] = {"required": ("strand", "kind"), "missing": "mean", "categorical": ("strand", "kind")}
+    one = read("csv", b"strand,kind\n-,-\n", kernel, **model, values={"strand": ("+", "-")})
+    assert [column.tolist() for column in one.features.columns] == [["-"], [None]]
 
 
 @both

@@ -66,7 +66,6 @@ FILES = {
     "rows.npy": (array(), "a single NumPy array; save rows and labels with numpy.savez(FILE, X=X, y=y) first"),
     "rows.tar.gz": (gzip.compress(tarred()), "a tar archive; unpack it first"),
     "iris.arff": (b"% Iris\n\n@RELATION iris\n@ATTRIBUTE a NUMERIC\n", "an ARFF file of Weka; save it as CSV first"),
-    "rows.json": (b'[\n {"a": 1, "label": "x"}\n]\n', "a JSON array; write an object a line, as jq -c '.[]' FILE does"),
     "m.safetensors": (b"\x40\0\0\0\0\0\0\0" + b'{"w":{}}' + bytes(60), "a model or another safetensors file, not rows"),
 }  # fmt: skip
 

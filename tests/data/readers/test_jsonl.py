@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from outcome import outcome
+from reading_files import joined, plain
 
 from rosenblatt.data.readers import Options
 from rosenblatt.data.readers.read import chunks, read
@@ -74,26 +75,41 @@ def test_prediction_wants_columns_and_no_labels(tmp_path):
 BAD = {
     "": "the file has no rows",
     "\n\n": "the file has no rows",
-    "{": "line 1, character 2: the line is not JSON",
+    "{": "line 1: the file is truncated",
     '{"a": 1, "y": 0} x': "line 1, character 18: the line is not JSON",
     '{"a": 1, "y": 0}\n{"a" 1}': "line 2, character 6: the line is not JSON",
-    "[1, 2]": "line 1: the line is not an object",
+    "[1, 2]": "line 1: the array must have one object per row: 1. is not an object such as",
     "3": "line 1: the line is not an object",
     '{"a": 1, "a": 2, "y": 0}': "line 1: the key 'a' is repeated",
     '{"a": NaN, "y": 0}': "line 1: NaN is not allowed",
     '{"a": -Infinity, "y": 0}': "line 1: -Infinity is not allowed",
     '{"a": 1e400, "y": 0}': "line 1, column a: the number is too large",
     '{"a": ' + "9" * 5000 + ', "y": 0}': "line 1, column a: the number is too large",
-    '{"a": [1], "y": 0}': "line 1, column a: the value is an object or a list",
-    '{"a": {"b": 1}, "y": 0}': "line 1, column a: the value is an object or a list",
+    '{"a": [1], "y": 0}\n{"a": [1, 2], "y": 0}': "line 2, column a: the array has 2 values, but 1 in earlier rows: it can",
+    '{"a": [1, [2]], "y": 0}': "line 1, column a: the value is an array of objects or arrays, which has no place in a table",
+    '{"a": [{"b": 2}]}': "use --ignore 'a', or if its elements are the rows, write them to a file: jq -c '.a[]' FILE",
+    '{"a": {"b": 1}, "y": 0}\n{"a": [1], "y": 0}': "line 2, column a: the value is an object in some rows and an array",
+    '{"a": {"b": 1}, "y": 0}\n{"a": 1, "y": 0}': "column a: the value is an object or an array in some rows, and not in others",
+    '{"a": {"b": 1}, "a.b": 1, "y": 0}': "line 1: the key 'a.b' is repeated",
+    '{"a": {"b": "\\ud800"}, "y": 0}': "line 1: a string contains half of a surrogate pair",
+    '[{"a": 1, "y": 0}': "line 1: the array is not closed: the file is truncated, or a ] is missing",
+    '[{"a": 1, "y": 0},\n{"a": 1, "y"': "line 2: the file is truncated",
+    '[{"a": 1, "y": 0}\n{"a": 1, "y": 0}]': "line 2: a comma is missing between two rows of the array",
+    '[{"a": 1, "y": 0},\n{"a": 1 "y": 0}]': "line 2: the text is not JSON: expecting ',' delimiter",
+    '[{"a": 1, "y": 0}]\nx': "line 2: unexpected text after the array",
+    '[{"a": 1, "y": 0}, 3]': "line 1: the array must have one object per row: 2. is not an object such as",
+    '[{"a": NaN, "y": 0}]': "line 1: NaN is not allowed",
+    '[{"a": 1, "y": 0}, ' + '{"a":' * 100_000: "line 1: the value is nested too deeply",
+    "[]": "the file has no rows",
+    b'[\n{"a": "\xff", "y": 0}]': "line 1: the text is not UTF-8",
     '{"a": ' + "[" * 100_000 + "]" * 100_000 + ', "y": 0}': "line 1: the value is nested too deeply",
     '{"a": "\\ud800", "y": 0}': "line 1: a string contains half of a surrogate pair",
     '{"a": 1, "y": 0}\n{"a": "x", "y": 0}': "line 2, column a: the value is a string, but the column is numeric",
     '{"a": "x", "y": 0}\n{"a": 3, "y": 0}': "line 2, column a: the value is a number, but the column holds strings",
     '{"a": 1, "y": null}': "line 1, column y: the label is missing",
     '{"y": 1}': "there is no column besides the label",
-    b"\xff\xfe{\x00}\x00": "the file is in UTF-16",
-    b'{"a": 1, "y": 0}\n{"a": "\xff", "y": 0}': "line 2, character 8: the line is not UTF-8",
+    b'{"a": 1, "y": 0}\n' * 20_000
+    + b'{"a": "\xff", "y": 0}': "line 20,001, character 8: the line is not UTF-8; name its encoding",
     b'{"a": 1, "y": 0}\n\x00\x01': "NUL byte",
     '{"a": 0.5, "b": 0.25}': "cannot tell which column is the label; use --label",
 }
@@ -106,6 +122,75 @@ def test_bad_lines_are_one_sentence(tmp_path, text):
     assert BAD[text] in str(error.value)
     assert "\n" not in str(error.value)
     assert len(str(error.value)) < 500
+
+
+def flat(i: int) -> dict[str, object]:
+    return {"id.code": f"c{i}", "id.size.0": i / 4, "id.size.1": i / 7, "id.deep.x": i * 1e-5, "é": i, "y": "ab"[i % 2]}
+
+
+def nested(i: int) -> dict[str, object]:
+    size = [i / 4, i / 7]
+    return {"id": {"code": f"c{i}", "size": size, "deep": {"x": i * 1e-5}, "none": {}}, "é": i, "y": "ab"[i % 2]}
+
+
+LAYOUTS = {
+    "lines": lambda rows: "\n".join(map(json.dumps, rows)),
+    "array": json.dumps,
+    "pretty array": lambda rows: json.dumps(rows, indent=2, ensure_ascii=False),
+    "pretty objects": lambda rows: "\n".join(json.dumps(row, indent="\t") for row in rows),
+    "BOM": lambda rows: "\ufeff\n " + json.dumps(rows),
+}
+
+
+@pytest.mark.parametrize("block", [7, 1 << 20])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("make", [flat, nested])
+def test_nested_objects_and_arrays_of_rows(tmp_path, monkeypatch, make, layout, block):
+    expected = plain(read(write(tmp_path, "\n".join(json.dumps(flat(i)) for i in range(30)))))
+    path = write(tmp_path, LAYOUTS[layout]([make(i) for i in range(30)]))
+    if layout != "lines":
+        monkeypatch.setattr("rosenblatt.data.readers.json_rows.BLOCK_BYTES", block)
+    assert plain(read(path)) == expected
+    assert joined([plain(part) for part in chunks(path, Options(), 100)]) == expected
+
+
+def test_a_json_array_is_known_by_its_first_bytes(tmp_path):
+    for name in ("rows", "rows.csv", "rows.txt", "rows.json"):
+        (tmp_path / name).write_text(json.dumps([nested(i) for i in range(8)], indent=1))
+        assert read(tmp_path / name).n_rows == 8
+
+
+def test_the_line_of_a_row_is_that_of_its_first_character(tmp_path):
+    path = write(tmp_path, json.dumps([{"a": 1, "y": 0}, {"a": 2, "y": 0}, {"a": "x", "y": 0}], indent=1))
+    with pytest.raises(DataError, match="line 10, column a: the value is a string, but the column is numeric"):
+        read(path)
+
+
+def test_null_in_place_of_an_object_is_missing(tmp_path):
+    path = write(tmp_path, '{"a": null, "y": 0}\n{"a": {"b": 1}, "y": 1}\n{"a": null, "y": 1}\n{"y": 0}')
+    data = read(path, Options(missing="mean"))
+    assert data.features.names == ("a.b",)
+    assert np.isnan(data.features.columns[0]).tolist() == [True, False, True, True]
+    path = write(tmp_path, '{"a": {"b": 1}, "y": 1}\n' * 1000 + '{"a": 3, "y": 1}')
+    with pytest.raises(DataError, match="line 1,001, column a: the value is no object or array, but is one in other rows"):
+        list(chunks(path, Options(missing="mean"), 1000))
+
+
+def test_arrays_of_any_length(tmp_path):
+    lines = [f'{{"tags": ["red", "big"], "a": {i}, "y": {i % 2}}}\n{{"tags": [], "a": 3, "y": 0}}' for i in range(4)]
+    path = write(tmp_path, "\n".join(lines))
+    with pytest.raises(DataError, match=r"column tags: the array has 0 values, .*; use --ignore 'tags', or --text 'tags' if"):
+        read(path)
+    assert read(path, Options(ignore=("tags",))).features.names == ("a",)
+    assert read(path, Options(text=("tags",))).features.columns[0].tolist() == ["red big", ""] * 4
+
+
+def test_a_model_needs_its_columns_alone(tmp_path):
+    path = write(tmp_path, '{"id": {"size": [1, 2]}, "log": [1]}\n{"id": {"size": [3, 4]}, "log": [[1], 2]}')
+    data = read(path, Options(required=("id.size.1",), numeric=("id.size.1",)))
+    assert data.features.columns[0].tolist() == [2, 4]
+    with pytest.raises(DataError, match="missing column required by the model: id"):
+        read(path, Options(required=("id",)))
 
 
 def test_a_new_key_after_the_first_thousand_rows(tmp_path):
@@ -151,6 +236,7 @@ PIECES = [
     "é",
     "true",
     "-",
+    '[{"a": 1, "y": {"b": [0]}},',
 ]
 
 

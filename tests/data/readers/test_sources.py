@@ -185,16 +185,6 @@ def test_blocks_are_whole_lines_and_all_of_them(content: bytes, size: int) -> No
         line += block.count(b"\n")
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-be"])
-def test_wide_characters(encoding: str) -> None:
-    mark = {"utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff", "utf-32-be": b"\0\0\xfe\xff"}.get(encoding, b"")
-    with (
-        source_of(mark + "1 2:3\n".encode(encoding)) as source,
-        pytest.raises(DataError, match=f"the file is in {encoding[:6].upper()}; convert"),
-    ):
-        list(blocks(source))
-
-
 def test_wide_characters_without_a_mark() -> None:
     with (
         source_of("1 2:3\n".encode("utf-16-le")) as source,

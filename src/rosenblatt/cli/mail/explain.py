@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from ...reporting.text import byte_size, count, fixed, percent, short
+from ..bars import contribution_table
 from ..console import echo, note, out, print_fields, print_json
 from ..options import WholeNumber, as_json
 from .common import Reading, home, no_mail, opened_taught
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from ...mail.filter import Filter
     from ...mail.verdict import Calibration
 
@@ -43,10 +42,6 @@ def command(path: str, features: int, single: bool, home: str, as_json: bool) ->
         explain(spam_filter, path, features, single, as_json)
 
 
-MIN_BAR_COLUMNS, MAX_BAR_COLUMNS = 3, 30
-OTHER_COLUMNS = 13  # width of a line without its name and its bar
-
-
 def explain(spam_filter: Filter, path: str, n_reasons: int, single: bool, as_json: bool) -> None:
     reading = Reading([path])
     mails = iter(reading)
@@ -72,7 +67,7 @@ def explain(spam_filter: Filter, path: str, n_reasons: int, single: bool, as_jso
     rows = [(reason.name, reason.weight) for reason in reasons]
     if rows:
         echo()
-        out().print(_bars("for spam (+) or ham (-)", rows, [("all others", rest)]))
+        out().print(contribution_table("for spam (+) or ham (-)", rows, [("all others", rest)]))
 
 
 def show(spam_filter: Filter, n_features: int, as_json: bool) -> None:
@@ -98,7 +93,7 @@ def show(spam_filter: Filter, n_features: int, as_json: bool) -> None:
     for title, rows in (("features of spam", spammy), ("features of ham", hammy)):
         if rows:
             echo()
-            out().print(_bars(title, [(reason.name, reason.weight) for reason in rows], []))
+            out().print(contribution_table(title, [(reason.name, reason.weight) for reason in rows], []))
 
 
 def ham_loss_text(ham_loss: float, calibration: Calibration, messages: int) -> str:
@@ -130,22 +125,3 @@ def _thresholds(calibration: Calibration) -> str:
 def _probability(probability: float) -> str:
     """A probability as text; no verdict is shown as more certain than 99.99 %."""
     return percent(min(max(probability, 0.0001), 0.9999))
-
-
-def _bars(title: str, rows: list[tuple[str, float]], rest: list[tuple[str, float]]) -> Table:
-    from rich.cells import cell_len
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title, "weight", "", box=None, header_style="bold", padding=(0, 2, 0, 0))
-    table.columns[1].justify = "right"
-    largest = max((abs(weight) for _, weight in rows), default=0.0) or 1.0
-    room = out().width - max((cell_len(name) for name in (title, *(name for name, _ in rows))), default=0) - OTHER_COLUMNS
-    for name, weight in rows:
-        size = max(int(weight != 0.0), round(min(max(room, MIN_BAR_COLUMNS), MAX_BAR_COLUMNS) * abs(weight) / largest))
-        sign = weight > 0
-        bar = Text(("+" if sign else "-") * size, style="red" if sign else "green")
-        table.add_row(Text(name), fixed(weight, 4, signed=True), bar)
-    for name, weight in rest:
-        table.add_row(Text(name, style="dim"), fixed(round(weight, 4) + 0.0, 4, signed=True), "")
-    return table

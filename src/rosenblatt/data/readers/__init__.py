@@ -21,6 +21,7 @@ FORMATS = {
     "npz": ("npz",),
     "idx": ("idx",),
 }
+SEPARATORS = "!#$%&*,/:;<=>?@\\^_`|~"  # marks that may separate cells, besides tabs and blanks
 # What becomes of missing cells: they are an error, or filled by the mean or the median; auto is the median.
 Missing = Literal["refuse", "auto", "mean", "median"]
 MISSING_CHOICES: tuple[Missing, ...] = get_args(Missing)
@@ -31,7 +32,7 @@ EXAMPLE_PREFIX = "example:"
 class Options:
     """How a file is read. Columns are given by name or by position from 0.
 
-    The last four options describe a model for which the file is read; the file then need not have labels.
+    The last five options describe a model for which the file is read; the file then need not have labels.
     """
 
     format: str | None = None  # one of FORMATS; None: by the file's extension or contents
@@ -42,6 +43,10 @@ class Options:
     categorical: tuple[str, ...] = ()  # categorical columns, even if their cells look like numbers
     missing: Missing = "refuse"  # missing cells are an error, or filled; auto: the median
     missing_indicator: bool = False  # whether numeric columns with missing cells get a feature that marks them
+    decimal: Literal[".", ","] | None = None  # the decimal mark; None: found by the cells
+    thousands: Literal[",", ".", " ", "'"] | None = None  # the mark between groups of thousands; None: any but the decimal mark
+    sep: str | None = None  # the character between cells; None: found by the first lines
+    encoding: str | None = None  # of text; None: UTF-8, or found by the first bytes
     dates: Literal["auto", "ignore", "dmy", "mdy"] = (
         "auto"  # read dates as numbers, or leave them out; or the order of day and month
     )
@@ -55,8 +60,19 @@ class Options:
     required: tuple[str, ...] | None = None  # the columns of the model
     numeric: tuple[str, ...] = ()  # those of them that must hold numbers
     fill_absent: bool = False  # whether the file may lack some of them, whose cells are then missing
-    forms: Mapping[str, Form] = field(default_factory=dict)  # how the training file wrote the columns of dates
+    forms: Mapping[str, Form] = field(default_factory=dict)  # how the training file wrote dates and formatted numbers
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of its categorical columns; no such cell is missing
     required_width: int | None = None  # the number of columns of a model without names; a table of this width has no labels
+
+    def __post_init__(self) -> None:
+        if self.decimal is not None and self.decimal == self.thousands:
+            raise ValueError(f"decimal and thousands must differ, got {self.decimal!r} for both")
+        if self.sep is not None and not (len(self.sep) == 1 and (self.sep in SEPARATORS or self.sep in "\t ")):
+            raise ValueError(f"sep must be a comma, a semicolon, a tab, a blank or another mark, got {self.sep!r}")
+        if self.encoding is not None:
+            from .encoding import check_encoding
+
+            check_encoding(self.encoding)
 
 
 def is_example(path: object) -> bool:

@@ -15,15 +15,20 @@ QUOTE, NEWLINE = ord('"'), ord("\n")
 DELIMITERS = (b";", b",", b"\t", b"|", b" ")  # if several fit equally well, the first of them is used
 DEFAULT_DELIMITER = b","
 BLANKS = b" \t\r"
-MISSING = frozenset((b"", b"?", b"NA", b"N/A", b"nan", b"NaN", b"null", b"None"))
+# Cells that are missing: WORDS in all columns, and the others where they are not labels, nor in a column of signs, with a +.
+WORDS = frozenset(
+    (b"", b"?", b"NA", b"N/A", b"n/a", b"#N/A", b"<NA>", b"nan", b"NaN", b"NAN", b"null", b"NULL", b"Null", b"None")
+)
+MISSING = WORDS | {b"-", b"--", b".", "\u2013".encode(), "\u2014".encode()}
 MAX_SNIFFED_RECORDS = 25
 NUMBER_BYTES = b"0123456789+-.eE"  # `float` also accepts nan, inf, 1_000 and digits of other scripts
 SHORT_NUMBER = re.compile(
     rb"[+-]?(?:[0-9]{1,300}(?:\.[0-9]{0,300})?|\.[0-9]{1,300})"
 )  # a number without exponent, which is finite
+UNQUOTED_COMMA = re.compile(rb"(?<![0-9]),|,(?![0-9])")  # of which no decimal comma is one
 NON_FINITE = re.compile(rb"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 MAX_TOKEN_SHOWN = 40  # characters of a token in a message
-UTF8_ADVICE = "convert the file to UTF-8, for example with iconv -f WINDOWS-1252 -t UTF-8"
+ENCODING_OPTION, ENCODING_ADVICE = "--encoding", "name its encoding, such as --encoding windows-1252"
 
 
 class UnclosedError(Exception):
@@ -126,7 +131,16 @@ def sniff(text: bytes, extension: str) -> bytes:
     if extension in ("tsv", "tab"):
         return b"\t"
     best = max(DELIMITERS, key=lambda delimiter: _score(text, delimiter))
+    if best == b"," and (other := _beside_decimal_commas(text)) is not None:
+        return other
     return best if _score(text, best)[0] else DEFAULT_DELIMITER
+
+
+def _beside_decimal_commas(text: bytes) -> bytes | None:
+    """The delimiter of a table in which every comma is within a number, if there is one."""
+    if UNQUOTED_COMMA.search(text):
+        return None
+    return next((delimiter for delimiter in (b";", b"\t", b"|") if _score(text, delimiter)[0] == 3), None)
 
 
 def _score(text: bytes, delimiter: bytes) -> tuple[int, bool, int]:

@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...array_types import Array, FloatArray, IntArray
-from ..table import DataError, Table, loss_of, vanishes
+from ..table import MIN_LOST_DIGITS, DataError, Table, loss_of, vanishes
 from . import Options
-from .cells import MISSING, NON_FINITE, SHORT_NUMBER, UTF8_ADVICE, parse_number, quote_token
-from .kinds import Form, Kind
+from .cells import ENCODING_ADVICE, ENCODING_OPTION, MISSING, NON_FINITE, SHORT_NUMBER, parse_number, quote_token
+from .kinds import Form, Kind, number_option
 from .layout import MISSING_ADVICE, MISSING_OPTION, Layout
 from .limits import BYTES_PER_TEXT, MemoryLimit
+from .notation import NumberForm
 from .window import Window, expected_growth, grow_array, grown_size
 
 MAX_DEFERRED_CELLS = 1 << 12  # numeric cells per kernel call that are left to Python
@@ -56,11 +57,14 @@ class Columns:
         self.window, self.layout, self.options, self.limit = window, layout, options, limit
         numeric = {c for c, kind in enumerate(layout.kinds) if kind == Kind.NUMBER}
         self.numbers = [] if options.as_written else sorted(numeric)
+        self._forms = layout.forms
+        if options.as_written:  # dates stay text
+            self._forms = {c: form for c, form in layout.forms.items() if isinstance(form, NumberForm)}
+            numeric |= set(self._forms)
         self.numerals = tuple(layout.names[c] for c in sorted(numeric)) if options.as_written else ()
         self._places = {c: place for place, c in enumerate(self.numbers)}
         self._used = [(c, c in self._places) for c, kind in enumerate(layout.kinds) if kind != Kind.UNUSED]
         self.texts = [c for c, is_number in self._used if not is_number]  # located by the kernel, read by Python
-        self._forms = {} if options.as_written else layout.forms
         self._recurring = set(self.texts)  # text columns with few distinct cells in each block
         self._rows_taken = 0
         self.losses: dict[str, str] = {}
@@ -151,12 +155,17 @@ class Columns:
         return self._array(words, c)
 
     def _array(self, contents: list[Any], c: int) -> Array:
-        return np.array(contents, np.float64) if c in self._forms else _objects(contents)
+        return np.array(contents, np.float64) if c in self._forms and not self.options.as_written else _objects(contents)
 
     def _content(self, cell: bytes, c: int, at: int) -> float | str | None:
-        """The content of a cell that is no plain number."""
+        """The content of a cell of text, a date or a formatted number."""
         form = self._forms.get(c)
-        return self._word(cell, c, at) if form is None else self._formatted(cell, form, c, at)
+        if form is None:
+            return self._word(cell, c, at)
+        value = self._formatted(cell, form, c, at)
+        if not isinstance(form, NumberForm) or not self.options.as_written:
+            return value
+        return None if math.isnan(value) else form.plain(cell.strip().decode("utf-8", "replace"))
 
     def _reserve(self, rows: int) -> None:
         """Allocate arrays for `rows` rows or, if the whole file is read, for the number of rows it is expected to have."""
@@ -176,39 +185,55 @@ class Columns:
         cell = cell.strip()
         value = parse_number(cell)
         if value is not None and math.isfinite(value):
-            name = self.layout.names[c]
-            # Numbers that are 0 as floats are worse than identifiers: one replaces the example of the column.
-            if loss_of(cell) is not None and (name not in self.losses or (value == 0.0 and vanishes(cell))):
-                self.losses[name] = cell.decode()
+            self._note_loss(cell.decode(), c)
             return value
         if cell in MISSING:
             self._missing(c, at)
             return math.nan
+        form = self._forms.get(c)
+        if form is not None and value is None:
+            return self._formatted(cell, form, c, at)
         if value is not None or NON_FINITE.fullmatch(cell):
             raise self._error(c, at, f"{quote_token(cell)} is not finite")
-        sentence = f"{quote_token(cell)} is not a number, but the column is numeric"
-        if self.options.required is not None:
-            raise self._error(c, at, sentence)
-        option = f"--categorical {self.layout.names[c]!r}"
-        raise self._error(c, at, sentence, option, f"use {option} if it is categorical")
+        raise self._misfit(cell, c, at, f"{quote_token(cell)} is not a number, but the column is numeric")
+
+    def _note_loss(self, number: str, c: int) -> None:
+        """Keep the first number of a column that loses something, but rather one that is 0 as a float."""
+        if loss_of(number) is not None:
+            name = self.layout.names[c]
+            if name not in self.losses or vanishes(number):
+                self.losses[name] = number
 
     def _formatted(self, cell: bytes, form: Form, c: int, at: int) -> float:
-        """The value of a cell in a column of dates."""
-        cell = cell.strip()
-        value = form.value(cell.decode("latin-1"))
-        if value is not None:
+        """The value of a cell in a column of dates or formatted numbers."""
+        value = form.value(cell.strip().decode("utf-8", "replace"))
+        if value is not None and math.isfinite(value):
+            if isinstance(form, NumberForm) and len(cell) >= MIN_LOST_DIGITS:
+                self._note_loss(form.plain(cell.strip().decode("utf-8", "replace")) or "", c)
             return value
-        if cell in MISSING:
+        if cell.strip() in MISSING:
             self._missing(c, at)
             return math.nan
-        sentence = f"{quote_token(cell)} is not a {form.kind}, but the column holds {form.describe()}"
+        if value is not None:
+            raise self._error(c, at, f"{quote_token(cell)} is not finite")
+        if form.kind == "number":
+            sentence = f"{quote_token(cell)} is not a number like the others of the column ({form.describe()})"
+        else:
+            sentence = f"{quote_token(cell)} is not a {form.kind}, but the column holds {form.describe()}"
+        raise self._misfit(cell, c, at, sentence)
+
+    def _misfit(self, cell: bytes, c: int, at: int, sentence: str) -> DataError:
+        """The error for a cell of another kind than its column."""
+        option = number_option(cell.strip().decode("utf-8", "replace"), self._forms.get(c))
+        if option is not None:
+            return self._error(c, at, sentence, option, f"use {option} if it is one")
         if self.options.required is not None:
-            raise self._error(c, at, sentence)
+            return self._error(c, at, sentence)
         option = f"--categorical {self.layout.names[c]!r}"
-        raise self._error(c, at, sentence, option, f"use {option} if it is categorical")
+        return self._error(c, at, sentence, option, f"use {option} if it is categorical")
 
     def _word(self, cell: bytes, c: int, at: int) -> str | None:
-        if cell in MISSING and self.layout.kinds[c] != Kind.FREE_TEXT:
+        if cell in MISSING and self.layout.kinds[c] != Kind.FREE_TEXT and cell in self.layout.missing.get(c, MISSING):
             self._missing(c, at)
             return None
         if self.layout.kinds[c] == Kind.NUMBER and not SHORT_NUMBER.fullmatch(cell):
@@ -216,7 +241,7 @@ class Columns:
         try:
             return cell.decode()
         except UnicodeDecodeError:
-            raise self._error(c, at, "the cell is not UTF-8", advice=UTF8_ADVICE) from None
+            raise self._error(c, at, "the cell is not UTF-8", ENCODING_OPTION, ENCODING_ADVICE) from None
 
     def _missing(self, c: int, at: int) -> None:
         if c == self.layout.label:

@@ -58,19 +58,20 @@ class _Reader:
         self.delimiter, self.layout = self._lay_out()
         self.columns = Columns(self.window, self.layout, options, limit)
         self.forms = {self.layout.names[c]: form for c, form in self.layout.forms.items() if c in self.layout.features}
-        self.dates = {} if options.as_written else {name: str(form.kind) for name, form in self.forms.items()}
+        found = {name: str(form.kind) for name, form in self.forms.items() if form.kind != "number"}
+        self.dates: dict[str, str] = {} if options.as_written else found
 
     def _lay_out(self) -> tuple[bytes, Layout]:
         """The delimiter and the layout, by the first rows; a header is consumed."""
-        window = self.window
+        window, options = self.window, self.options
         second = window.buffer.index(b"\n") + 1
         if window.buffer[0] == COMMENT and window.buffer.find(b"|", second, window.buffer.find(b"\n", second, window.stop)) < 0:
             window.consume(second)
-        kind, first_bytes = self.options.format or extension_of(self.source.path), FIRST_BYTES
+        kind, first_bytes = options.format or extension_of(self.source.path), FIRST_BYTES
         while True:
             whole_lines = window.buffer.rfind(b"\n", 0, first_bytes) + 1
             text = bytes(memoryview(window.buffer)[: min(window.stop, whole_lines) or window.stop])
-            delimiter = sniff(text, kind)
+            delimiter = sniff(text, kind) if options.sep is None else options.sep.encode()
             found: list[tuple[int, list[bytes], int]] = []
             try:
                 for record in records(text, delimiter):
@@ -94,7 +95,7 @@ class _Reader:
         self._check_title([len(cells) for _, cells, _ in found], alike, found[0][0])
         if alike == 1 < len(found):
             self._check_width(found[1][1], width, found[1][0])
-        layout = lay_out(self.source.name, [cells for _, cells, _ in found[:alike]], self.options)
+        layout = lay_out(self.source.name, [cells for _, cells, _ in found[:alike]], options, delimiter)
         if layout.header:
             window.consume(found[0][2])
         return delimiter, layout

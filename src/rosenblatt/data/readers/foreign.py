@@ -10,7 +10,6 @@ SAVE_WORKBOOK = "save it as .xlsx without a password, or as CSV"
 UNPACK = "unpack it first"
 EXPORT_TABLE = "export the table as CSV first"
 DOWNLOAD = "download the data file itself"
-OBJECT_A_LINE = "write an object a line, as jq -c '.[]' FILE does"
 SAVE_ARRAYS = "save rows and labels with numpy.savez(FILE, X=X, y=y) first"
 # First bytes, what the file is, and the remedy.
 FOREIGN = (
@@ -65,8 +64,6 @@ def _recognize(head: bytes) -> tuple[str, str] | None:
         return "an HTML page, perhaps of an error or a login", DOWNLOAD
     if XML.match(head):
         return "an XML document", EXPORT_TABLE
-    if JSON_ARRAY.match(head):
-        return "a JSON array", OBJECT_A_LINE
     return ("an ARFF file of Weka", "save it as CSV first") if ARFF.match(head) else None
 
 

@@ -28,8 +28,8 @@ from ...array_types import Array
 from ...reporting.text import comma_list, count, plural, quoted_list
 from ..table import Data, DataError, Table
 from . import Options
-from .cells import MISSING, UTF8_ADVICE
-from .kinds import Form, Kind, Survey, describe_forms, is_number, is_value, stored_form, survey
+from .cells import DEFAULT_DELIMITER, ENCODING_ADVICE, ENCODING_OPTION, MISSING, WORDS
+from .kinds import Form, Kind, Survey, choose_forms, describe_forms, is_number, is_value, stored_form, survey
 
 LABEL_NAMES = ("label", "target", "class", "y", "category", "outcome")
 MAX_COLUMNS_LISTED = 6
@@ -137,7 +137,7 @@ def looks_like_labels(cells: Array) -> bool:
 
 def _cells_look_like_labels(cells: Sequence[bytes]) -> bool:
     distinct = set(cells)
-    if any(cell in MISSING for cell in distinct):
+    if not WORDS.isdisjoint(distinct):
         return False
     numbers = all(map(is_number, distinct))
     if numbers and not all(float(cell).is_integer() for cell in distinct):
@@ -191,14 +191,15 @@ class Layout:
     note: str | None  # a message for the user: how the label and the header were found
     text: tuple[str, ...] = ()  # names of the columns declared as text
     categorical: tuple[str, ...] = ()  # names of the columns declared as categorical
-    forms: Mapping[int, Form] = field(default_factory=dict)  # of the columns of dates
+    forms: Mapping[int, Form] = field(default_factory=dict)  # of the columns of dates and of formatted numbers
+    missing: Mapping[int, frozenset[bytes]] = field(default_factory=dict)  # the cells that are missing in columns of text
 
     def place(self, column: int) -> str:
         """The name of a column for messages, which put the word "column" before it."""
         return self.names[column].removeprefix("column ")
 
 
-def lay_out(source: str, rows: Cells, options: Options) -> Layout:
+def lay_out(source: str, rows: Cells, options: Options, delimiter: bytes = DEFAULT_DELIMITER) -> Layout:
     """Find the layout of a file from its first rows: at least one, all of the same length."""
     below = [survey([row[c] for row in rows[1:]], options) for c in range(len(rows[0]))]
     header = _has_header(rows, below, options) if options.header is None else options.header
@@ -229,48 +230,55 @@ def lay_out(source: str, rows: Cells, options: Options) -> Layout:
     if options.header is None:
         notes.append("header found" if header else "no header found")
     surveys = below if header else [survey([row[c] for row in rows], options) for c in range(len(names))]
-    kinds, forms = _find_kinds(names, body, {label, *features}, label, free, categorical, surveys, options)
-    if options.dates == "ignore" and options.required is None and forms:
-        features = [c for c in features if c not in forms]
-        kinds = [Kind.UNUSED if c in forms else kind for c, kind in enumerate(kinds)]
-        notes.append(f"dates left out: {quoted_list([names[c] for c in forms])}")
-        forms = {}
+    used = {label, *features}
+    fixed = {c: Kind.UNUSED for c in range(len(names)) if c not in used}
+    fixed |= dict.fromkeys([*(categorical & used), *([] if label is None else [label])], Kind.TEXT) | dict.fromkeys(
+        free & used, Kind.FREE_TEXT
+    )
+    kinds, forms = _find_kinds(names, body, fixed, surveys, options, delimiter)
+    dates = [c for c, form in forms.items() if form.kind != "number"]
+    if options.dates == "ignore" and options.required is None and dates:
+        features = [c for c in features if c not in dates]
+        kinds = [Kind.UNUSED if c in dates else kind for c, kind in enumerate(kinds)]
+        notes.append(f"dates left out: {quoted_list([names[c] for c in dates])}")
+        forms = {c: form for c, form in forms.items() if c not in dates}
     notes += describe_forms({names[c]: form for c, form in forms.items()})
     if not features and options.required is None:
         raise DataError(source, "there is no column besides the label")
     text, categories = (tuple(names[c] for c in sorted(columns)) for columns in (free, categorical))
-    return Layout(header, names, tuple(kinds), tuple(features), label, "; ".join(notes) or None, text, categories, forms)
+    missing = {c: _missing_cells(names[c], [row[c] for row in body], options) for c in features if kinds[c] == Kind.TEXT}
+    missing |= {} if label is None else {label: WORDS}
+    note = "; ".join(notes) or None
+    return Layout(header, names, tuple(kinds), tuple(features), label, note, text, categories, forms, missing)
 
 
 def _find_kinds(
-    names: Sequence[str],
-    body: Cells,
-    used: set[int | None],
-    label: int | None,
-    free: set[int],
-    categorical: set[int],
-    surveys: Sequence[Survey],
-    options: Options,
+    names: Sequence[str], body: Cells, fixed: Mapping[int, Kind], surveys: Sequence[Survey], options: Options, delimiter: bytes
 ) -> tuple[list[Kind], dict[int, Form]]:
-    """The kind of each column, and the forms of those that have one."""
-    kinds, forms = [], {}
-    for c, (name, found) in enumerate(zip(names, surveys, strict=True)):
-        if c not in used:
-            kind = Kind.UNUSED
-        elif c in free:
-            kind = Kind.FREE_TEXT
-        elif c == label or c in categorical:  # labels stay as written: 01 is not 1
-            kind = Kind.TEXT
-        elif name in options.numeric:  # a model reads the column as in its training file
+    """The kind of each column, unless it is fixed, and the forms of those that have one."""
+    kinds, free = dict(fixed), []
+    forms: dict[int, Form] = {}
+    for c, name in enumerate(names):
+        if c in fixed:
+            continue
+        if name in options.numeric:  # a model reads the column as in its training file
             form = stored_form(name, [row[c] for row in body], options)
-            kind = Kind.NUMBER if form is None else Kind.FORMATTED
+            kinds[c] = Kind.NUMBER if form is None else Kind.FORMATTED
+            forms |= {} if form is None else {c: form}
         else:
-            kind, form = found.kind, found.form
-        if kind == Kind.FORMATTED:
-            assert form is not None
-            forms[c] = form
-        kinds.append(kind)
-    return kinds, forms
+            free.append(c)
+    columns = {c: [row[c] for row in body] for c in free}
+    for c, (kind, form) in choose_forms(columns, {c: surveys[c] for c in free}, options, delimiter == b";").items():
+        kinds[c] = kind
+        forms |= {} if form is None else {c: form}
+    return [kinds[c] for c in range(len(names))], forms
+
+
+def _missing_cells(name: str, cells: Sequence[bytes], options: Options) -> frozenset[bytes]:
+    """The cells that are missing in a categorical column."""
+    if options.required is not None:
+        return MISSING - {value.encode() for value in options.values.get(name, ())}
+    return WORDS if b"+" in cells else MISSING
 
 
 def _has_header(rows: Cells, below: Sequence[Survey], options: Options) -> bool:
@@ -307,7 +315,8 @@ def _decode_name(source: str, cell: bytes, column: int) -> str:
     try:
         return cell.decode()
     except UnicodeDecodeError:
-        raise DataError(source, f"the name of column {column} is not UTF-8", line=1, advice=UTF8_ADVICE) from None
+        sentence = f"the name of column {column} is not UTF-8"
+        raise DataError(source, sentence, line=1, option=ENCODING_OPTION, advice=ENCODING_ADVICE) from None
 
 
 def _required_columns(

@@ -14,7 +14,6 @@ All files may be compressed: .gz, .bz2, .xz, .zst. `-` is stdin.
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import re
 import struct
@@ -26,11 +25,11 @@ from typing import Any, cast
 
 from ..table import Data, DataError, Table
 from . import FORMATS, Options, is_example
-from .foreign import HEAD_BYTES, ZIP_BYTES, check_not_foreign, is_container
+from .encoding import WESTERN, detect_encoding, is_utf8
+from .foreign import HEAD_BYTES, JSON_ARRAY, ZIP_BYTES, check_not_foreign, is_container
 from .layout import with_absent_columns
 from .limits import MemoryLimit
 from .sources import COMPRESSED, Source, extension_of
-from .window import WIDE_BOMS
 
 EXTENSIONS = {extension: kind for kind, extensions in FORMATS.items() for extension in extensions}
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "npz"}
@@ -39,6 +38,8 @@ ARROW_HEAD = struct.Struct("<3I")  # the first numbers of a stream
 ARROW_CONTINUATION = 0xFFFFFFFF  # before the length of a message; streams of Arrow 0.14 and older begin with the length
 MAX_LEGACY_HEAD_BYTES = 1 << 24  # of the first message of such a stream; the first four bytes of a text are a larger number
 SNIFFED_BYTES = 1 << 16
+ENCODING_BYTES = 1 << 18  # that show the encoding of text
+TEXT_FORMATS = ("svmlight", "csv", "tsv", "jsonl")
 CHUNK_BYTES = 8 << 20
 STREAM_ADVICE = "train with --stream, which needs little"
 IDX_NAME = re.compile(r"-idx\d-\w+$")
@@ -107,14 +108,23 @@ def _read(source: Source, options: Options) -> Data:
     kind = format_of(source, options)
     check_first_bytes(source, kind)
     reader, _ = _readers(kind)
-    return with_absent_columns(reader(source, options), options)
+    return with_absent_columns(_with_encoding(reader(source, options), source, options), options)
 
 
 def _chunks(source: Source, options: Options, size: int) -> Iterator[Data]:
     kind = format_of(source, options)
     check_first_bytes(source, kind)
     _, chunk_reader = _readers(kind)
-    yield from (with_absent_columns(data, options) for data in chunk_reader(source, options, size))
+    for data in chunk_reader(source, options, size):
+        yield with_absent_columns(_with_encoding(data, source, options), options)
+
+
+def _with_encoding(data: Data, source: Source, options: Options) -> Data:
+    """Rows with a note on the encoding of their file, if that was a guess."""
+    if source.encoding != WESTERN or options.encoding is not None:
+        return data
+    sentence = f"not UTF-8, read as {WESTERN}; change it with --encoding"
+    return replace(data, note=sentence if data.note is None else f"{data.note}; {sentence}")
 
 
 def _is_container(source: Source, options: Options) -> bool:
@@ -153,21 +163,26 @@ def _readers(kind: str) -> tuple[Reader, ChunkReader]:
 
 def format_of(source: Source, options: Options) -> str:
     """The format of a file, one of FORMATS: given in the options, by its name, or by its first bytes."""
-    if options.format is not None:
-        if options.format not in FORMATS:
-            raise DataError(source.name, f"format must be one of {', '.join(FORMATS)}, got {options.format!r}")
-        return options.format
-    head = source.peek(SNIFFED_BYTES)
-    check_not_foreign(source.name, head)
+    if options.format is not None and options.format not in FORMATS:
+        raise DataError(source.name, f"format must be one of {', '.join(FORMATS)}, got {options.format!r}")
     extension = extension_of(source.path)
-    if extension in EXTENSIONS:
-        return EXTENSIONS[extension]
-    if IDX_NAME.search(_uncompressed_name(source.path)):
-        return "idx"
-    binary = next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), None)
-    if binary is not None:
-        return binary
-    if b"\0" in head and not _is_utf8(head) and not any(head.startswith(bom) for bom, _ in WIDE_BOMS):
+    kind = options.format
+    if kind is None:
+        head = source.peek(SNIFFED_BYTES)
+        check_not_foreign(source.name, head)
+        if JSON_ARRAY.match(head):
+            return "jsonl"
+        binary = "idx" if IDX_NAME.search(_uncompressed_name(source.path)) else None
+        binary = binary or next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), None)
+        kind = EXTENSIONS.get(extension, binary)
+    if kind is None or kind in TEXT_FORMATS:
+        encoding = options.encoding or detect_encoding(source.peek(ENCODING_BYTES))
+        if encoding is not None and source.encoding is None:
+            source.recode(encoding)
+    if kind is not None:
+        return kind
+    head = source.peek(SNIFFED_BYTES)
+    if b"\0" in head and not is_utf8(head):
         advice = "use --format if it is parquet, arrow, npz or idx"
         raise DataError(source.name, "the file is binary, not text", option="--format", advice=advice)
     text = head.removeprefix(b"\xef\xbb\xbf")
@@ -201,15 +216,6 @@ def _starts_like_arrow_stream(head: bytes) -> bool:
     if first == ARROW_CONTINUATION:
         return 0 < third < second < 1 << 31
     return 0 < second < first < MAX_LEGACY_HEAD_BYTES
-
-
-def _is_utf8(head: bytes) -> bool:
-    """Whether the first bytes of a file are UTF-8, up to a character that may be incomplete at their end."""
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(head)
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _starts_like_svmlight(text: bytes) -> bool:

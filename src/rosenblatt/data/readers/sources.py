@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 from ..table import DataError
+from .encoding import Recoded
 
 if TYPE_CHECKING:
     import zstandard
@@ -65,6 +66,7 @@ class Source(io.RawIOBase):
         self._raw = _Raw(path, self.name, stream)
         self.size = self._raw.size  # bytes on disk; None: unknown
         self._ahead = memoryview(b"")
+        self.encoding: str | None = None  # of a text that is converted to UTF-8
         self._expanded = 0
         self._limit: MemoryLimit | None = None
         try:
@@ -105,6 +107,11 @@ class Source(io.RawIOBase):
             found += more[:got]
         self._ahead = memoryview(bytes(found))
         return bytes(found[:n])
+
+    def recode(self, encoding: str) -> None:
+        """Convert the text that has not been read from an encoding to UTF-8."""
+        self._stream = Recoded(self._stream, bytes(self._ahead), encoding, self.name)
+        self._ahead, self.encoding = memoryview(b""), encoding
 
     def readable(self) -> bool:
         return True

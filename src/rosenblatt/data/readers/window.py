@@ -16,7 +16,6 @@ MAX_LINE_BYTES = 64 << 20
 COUNTED_BYTES = 1 << 16  # bytes compared at a time when occurrences of a byte are counted
 NEWLINE = 10
 BOM = b"\xef\xbb\xbf"
-WIDE_BOMS = ((b"\xff\xfe\0\0", "UTF-32"), (b"\0\0\xfe\xff", "UTF-32"), (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
 
 
 class Window:
@@ -25,13 +24,9 @@ class Window:
     def __init__(self, source: Source, size: int = BLOCK_BYTES) -> None:
         self.source, self.line, self.stop = source, 1, 0
         self._filled, self._ended = 0, False
-        head = source.peek(4)
-        wide = next((kind for bom, kind in WIDE_BOMS if head.startswith(bom)), None)
-        if wide is not None:
-            raise DataError(source.name, f"the file is in {wide}; convert it to UTF-8")
-        if head.startswith(BOM):
+        if source.peek(len(BOM)) == BOM:
             source.read(len(BOM))
-        if source.compression is None and source.size is not None:
+        if source.compression is None and source.encoding is None and source.size is not None:
             size = min(size, source.size)
         self.buffer = bytearray(max(1, size) + 2)  # one more for a newline, one more to detect the end of the file
 
@@ -71,8 +66,8 @@ class Window:
             return
         self.stop = self.buffer.rfind(b"\n", 0, nul) + 1
         if self.stop <= before:
-            sentence = "the line contains a NUL byte: not a text file, or one in UTF-16"
-            raise DataError(self.source.name, sentence, self.line_at(nul))
+            sentence, advice = "the line contains a NUL byte: not a text file", "if it is in UTF-16, use --encoding utf-16-le"
+            raise DataError(self.source.name, sentence, self.line_at(nul), option="--encoding", advice=advice)
 
     def _widen(self, quoted: bool = False) -> None:
         """Double the buffer, up to the longest line allowed; `quoted`: for a record whose quote is still open."""

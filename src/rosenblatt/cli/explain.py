@@ -1,0 +1,184 @@
+"""`rosenblatt explain`: why a row is predicted as it is, and the nearest changes that are predicted otherwise."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .options import WholeNumber, about_data, as_json, data_argument, load_first, model_argument, options_for
+
+if TYPE_CHECKING:
+    from ..data.readers import Options
+    from ..data.table import Data
+    from ..models.explanations.changes import Change, JointChange
+    from ..models.explanations.contributions import Contribution
+    from ..models.explanations.explanation import Explanation
+
+# Bytes read at a time.
+CHUNK_BYTES = 1 << 22
+CELL_CHARS = 40  # of a cell that is printed
+SIGNIFICANT_DIGITS = 4  # of the largest contribution
+
+
+@click.command("explain")
+@model_argument
+@data_argument
+@click.option("--row", type=WholeNumber(1), default=1, show_default=True, help="The row of DATA to explain, from 1.")
+@click.option("-n", "--columns", type=WholeNumber(1), default=10, show_default=True, help="Columns and changes to show.")
+@click.option("--single", is_flag=True, help="Show single features, such as products and words, instead of columns.")
+@click.option("--figure", metavar="FILE", help="Also write a figure as PNG, SVG or PDF.")
+@about_data
+@as_json
+def command(
+    model: str, data: str, row: int, columns: int, single: bool, figure: str | None, as_json: bool, **given: Any
+) -> None:
+    """Explain why a row is predicted as it is, and what would change the prediction.
+
+    Prints what each column adds to the score: with the intercept, the numbers sum to it. Two classes are decided by the sign
+    of the score; of more classes, the predicted one is compared with the runner-up. Then the nearest change of each single
+    column that is predicted otherwise, in the units of the file: numbers and categories to replace, words to leave out.
+
+    \b
+    Examples:
+      rosenblatt explain adult.safetensors new.csv
+      rosenblatt explain adult.safetensors new.csv --row 17 -n 5 --figure row17.svg
+    """
+    from ..models.files import load_model
+    from .console import check_picture, check_writable, print_json
+
+    loaded = load_first(load_model, model, data)
+    if figure is not None:
+        check_picture(figure)
+        check_writable(figure, data, model)
+    found = _row_of(data, options_for(loaded, given), row)
+    explanation = loaded.explain(found)
+    true = None if found.labels is None else found.labels.tolist()[0]
+    if figure is not None:
+        from ..reporting.figures.explanation import explanation_chart
+        from ..reporting.page import save_chart
+
+        save_chart(explanation_chart(explanation, f"row {row}"), figure)
+    if as_json:
+        print_json({"row": row, "true": true, **explanation.to_dict(), "figure": figure})
+        return
+    _print(explanation, found, row, true, columns, single)
+    if figure is not None:
+        from .console import echo
+
+        echo(f"\nfigure: {figure}")
+
+
+def _row_of(path: str, options: Options, row: int) -> Data:
+    """One row of a file, counted from 1."""
+    import numpy as np
+
+    from ..data.readers.read import chunks
+    from ..data.readers.sources import display_name
+    from ..data.table import DataError
+    from ..reporting.text import plural
+
+    before = 0
+    for chunk in chunks(path, options, CHUNK_BYTES):
+        if row <= before + chunk.n_rows:
+            return chunk.take(np.arange(before + 1, before + chunk.n_rows + 1) == row)
+        before += chunk.n_rows
+    sentence = f"there is no row {row}, because the file has {plural(before, 'row')}"
+    raise DataError(display_name(path), sentence, option=f"--row 1 to --row {before}" if before > 1 else "--row 1")
+
+
+def _print(explanation: Explanation, data: Data, row: int, true: object, n: int, single: bool) -> None:
+    from ..reporting.text import short
+    from .bars import contribution_table
+    from .console import echo, out, print_fields
+
+    line = "" if data.lines is None else f" (line {data.lines[0]})"
+    given = "" if true is None else f" (labeled {true})"
+    favored, other = str(explanation.favored), str(explanation.other)
+    print_fields([
+        ("row", f"{row} of {data.source}{line}"),
+        ("prediction", f"{explanation.label}{given}"),
+        ("score", f"{short(explanation.score, 4)} (above 0: {favored}, else {other})"),
+    ])  # fmt: skip
+    parts = explanation.features if single else explanation.columns
+    listed, others = parts[:n], parts[n:]
+    rest = [(f"{len(others)} others", math.fsum(part.amount for part in others))] if others else []
+    rest.append(("intercept", explanation.intercept))
+    rows = [(_name(part, single), part.amount) for part in listed]
+    largest = max((abs(amount) for _, amount in [*rows, *rest]), default=0.0)
+    decimals = min(12, max(0, SIGNIFICANT_DIGITS - 1 - math.floor(math.log10(largest)))) if largest else 4
+    title = f"for {favored} (+) or {other} (-)"
+    echo()
+    out().print(contribution_table(title, rows, rest, ("green", "red"), decimals))
+    words = [] if single else _words(explanation, n)
+    if words:
+        echo()
+        out().print(contribution_table("words", words, [], ("green", "red"), decimals))
+    echo()
+    for sentence in _changes(explanation, n):
+        echo(sentence)
+
+
+def _name(part: Contribution, single: bool) -> str:
+    return part.name if single else f"{part.name} = {_cell(part.value)}"
+
+
+def _cell(value: float | str | None) -> str:
+    from ..reporting.text import cut, short
+
+    if value is None:
+        return "missing"
+    return cut(value, CELL_CHARS) if isinstance(value, str) else short(value, 6)
+
+
+def _words(explanation: Explanation, n: int) -> list[tuple[str, float]]:
+    """The heaviest words of the columns of text."""
+    prefixes = tuple(f"{name}:" for name in explanation.text)
+    return [(part.name, part.amount) for part in explanation.features if prefixes and part.name.startswith(prefixes)][:n]
+
+
+# --- what would change the prediction
+
+
+def _changes(explanation: Explanation, n: int) -> list[str]:
+    changes = explanation.changes
+    if not changes:
+        return [f"No change of a single column changes the prediction.{_joint(explanation.joint_change, '')}"]
+    longest = max(len(change.column) for change in changes[:n])
+    lines = ["Each of these changes alone changes the prediction:"]
+    lines += [f"  {change.column:<{longest}}  {_change(change)}" for change in changes[:n]]
+    if len(changes) > n:
+        lines.append(f"  ... and {len(changes) - n} more (-n {len(changes)} shows them)")
+    joint = _joint(explanation.joint_change, "All numeric columns together: ")
+    return [*lines, joint] if joint else lines
+
+
+def _change(change: Change) -> str:
+    from ..reporting.text import plural
+
+    if change.is_text:
+        return f"without {change.new!r}: {change.label}"
+    text = f"{_cell(change.old)} -> {_number(change.new)}: {change.label}"
+    if change.inside is False:
+        text += " (outside the range of the training rows)"
+    if change.others:
+        text += f" (the nearest of {plural(change.others + 1, 'value')} that do)"
+    return text
+
+
+def _number(value: float | str | None) -> str:
+    """A number to type: all its digits, so that it changes the prediction."""
+    if not isinstance(value, float):
+        return _cell(value)
+    return f"{value:,.12g}" if abs(value) < 1e12 and float(f"{value:.12g}") == value else repr(value)
+
+
+def _joint(joint: JointChange | None, start: str) -> str:
+    if joint is None or not start:
+        return ""
+    from ..reporting.text import short
+
+    listed = ", ".join(f"{name} {short(old, 6)} -> {short(new, 6)}" for name, old, new in joint.columns[:3])
+    more = f" and {joint.n_columns - 3} more" if joint.n_columns > 3 else ""
+    return f"{start}{listed}{more}: {joint.label} (a step of {short(joint.distance)} in the units of the model)"

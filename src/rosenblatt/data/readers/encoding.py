@@ -1,0 +1,112 @@
+"""The encoding of text files: UTF-8, or UTF-16, UTF-32, Windows-1252 or another one, converted to UTF-8 while it is read.
+
+A byte order mark decides. Without one, text whose first bytes are not UTF-8 is read as Windows-1252, usual in western countries
+before UTF-8, and a note says so; bytes that Windows-1252 does not define are those of Latin-1.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+from typing import TYPE_CHECKING, Any
+
+from ..table import DataError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+UTF8_BOM = b"\xef\xbb\xbf"
+WIDE_BOMS = ((b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+WESTERN = "windows-1252"
+CONTROL = re.compile(rb"[\0-\x08\x0e-\x19\x1b-\x1f]")  # bytes that text has not
+RECODED_BYTES = 1 << 18  # read at a time
+UNDEFINED = "latin-1 where windows-1252 is undefined"  # a handler of errors
+
+
+def _as_latin1(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)
+    return error.object[error.start : error.end].decode("latin-1"), error.end
+
+
+codecs.register_error(UNDEFINED, _as_latin1)
+
+
+def is_utf8(head: bytes) -> bool:
+    """Whether the first bytes of a file are UTF-8, up to a character that may be incomplete at their end."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def detect_encoding(head: bytes) -> str | None:
+    """The encoding of a text file with these first bytes, unless it is UTF-8 or binary.
+
+    >>> detect_encoding("größe,label".encode()), detect_encoding("größe,label".encode("latin-1"))
+    (None, 'windows-1252')
+    >>> detect_encoding("größe,label".encode("utf-16"))
+    'utf-16'
+    """
+    for bom, encoding in WIDE_BOMS:
+        if head.startswith(bom):
+            return encoding
+    return None if CONTROL.search(head) or is_utf8(head) else WESTERN
+
+
+def check_encoding(name: str) -> None:
+    """Raise ValueError unless Python knows the encoding of text."""
+    try:
+        known = codecs.lookup(name)._is_text_encoding
+    except LookupError:
+        known = False
+    if not known:
+        raise ValueError(f"unknown encoding {name!r}; examples are utf-8, windows-1252, latin-1, utf-16, cp437")
+
+
+class Recoded(io.RawIOBase):
+    """The text of a stream in UTF-8.
+
+    ahead : bytes that were read from the stream before.
+    """
+
+    def __init__(self, stream: Any, ahead: bytes, encoding: str, name: str) -> None:
+        self._stream, self._ahead, self._encoding, self._name = stream, ahead, encoding, name
+        self._decoder = codecs.getincrementaldecoder(encoding)(UNDEFINED if encoding == WESTERN else "strict")
+        self._left = memoryview(b"")
+        self._line = 1
+        self._ended = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        target = memoryview(buffer).cast("B")
+        while not self._left and not self._ended:
+            raw = self._ahead or self._stream.read(RECODED_BYTES) or b""
+            self._ahead = b""
+            self._ended = not raw
+            self._left = memoryview(self._decoded(raw))
+        n = min(len(target), len(self._left))
+        target[:n] = self._left[:n]
+        self._left = self._left[n:]
+        return n
+
+    def _decoded(self, raw: bytes) -> bytes:
+        try:
+            text = self._decoder.decode(raw, self._ended)
+            self._line += text.count("\n")
+            return text.removeprefix("\ufeff").encode()
+        except (UnicodeDecodeError, UnicodeEncodeError) as error:
+            start = getattr(error, "start", 0)
+            decoded = raw[:start].decode(self._encoding, "ignore") if isinstance(error, UnicodeDecodeError) else ""
+            sentence = f"the text is not {self._encoding}: {error.reason}"
+            advice = "use --encoding with the right one"
+            line = self._line + decoded.count("\n")
+            raise DataError(self._name, sentence, line, option="--encoding", advice=advice) from None
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.close()
+        super().close()
