@@ -13,11 +13,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..array_types import Array, IntArray, Matrix
+from ..array_types import Array, IntArray
 from ..data.csr import CSRMatrix
 from ..data.table import Data, Table, as_text
-from ..proofs.doctor.column_findings import identifiers_and_leaks, range_ratio
-from ..proofs.doctor.column_statistics import columns_of
+from ..preprocessing.recipe import Recipe
+from ..proofs.doctor.column_findings import MIN_SCALE_RATIO, identifiers_and_leaks, range_ratio
 from ..proofs.doctor.duplicates import find_duplicates, row_hashes
 from ..proofs.doctor.findings import AdviceForm, describe_imbalance
 from ..reporting.text import count, percent, plural, short
@@ -28,7 +28,6 @@ from .request import Request
 MIN_SHARE_COPIED, MIN_SHARE_FORCED = 0.05, 0.01
 # Rows are equal by nature if there are few possible ones: at most this many times their number.
 MAX_POSSIBLE_PER_ROW = 10
-MIN_SCALE_RATIO = 100.0
 OPTIONS = AdviceForm("rosenblatt train")
 
 
@@ -36,7 +35,7 @@ def consult(request: Request, data: Data, prepared: Prepared) -> tuple[str, ...]
     """Return notes on the rows of a file that was read whole."""
     notes = [*about_columns(data), *_about_rows(data, prepared)]
     notes += about_classes(request, prepared.classes, np.bincount(prepared.codes, minlength=len(prepared.classes)))
-    return (*notes, *_about_scales(request, prepared.X))
+    return (*notes, *_about_scales(request, prepared.recipe))
 
 
 def about_columns(data: Data) -> Iterator[str]:
@@ -86,9 +85,10 @@ def _few_possible(data: Data) -> bool:
     return True
 
 
-def _about_scales(request: Request, X: Matrix) -> Iterator[str]:
-    if request.scale == "none" and isinstance(X, np.ndarray):
-        ratio = range_ratio(columns_of(X))
+def _about_scales(request: Request, recipe: Recipe) -> Iterator[str]:
+    if request.scale == "none" and recipe.facts is not None:
+        with np.errstate(over="ignore"):
+            ratio = range_ratio(recipe.facts.maximum - recipe.facts.minimum)
         if ratio >= MIN_SCALE_RATIO:
             factor = short(ratio) if math.isfinite(ratio) else "over 1e308"
             yield f"Column ranges differ by a factor of {factor} and were not scaled, as requested: leave out --scale none."

@@ -76,19 +76,6 @@ def _may_be_absent(absent: Sequence[str], options: Options) -> bool:
     return options.fill_absent and 2 * len(absent) <= len(options.required or ())
 
 
-def with_absent_columns(data: Data, options: Options) -> Data:
-    """The rows of a file for a model, with missing cells in the columns of the model that the file does not have."""
-    table = data.features
-    if not options.fill_absent or not options.required or not isinstance(table, Table):
-        return data
-    absent = tuple(name for name in options.required if name not in table.names)
-    if not absent:
-        return data
-    numbers, strings = np.full(data.n_rows, np.nan), np.full(data.n_rows, None, object)
-    columns = (*table.columns, *(numbers if name in options.numeric else strings for name in absent))
-    return replace(data, features=Table((*table.names, *absent), columns), absent=absent)
-
-
 def check_names(source: str, names: Sequence[str], line: int | None = None) -> None:
     """Raise DataError if two columns have the same name."""
     seen: set[str] = set()

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from ...array_types import Array, IntArray
+from ...array_types import Array, FloatArray, IntArray
 from ...reporting.text import count, join_and, percent, short
 from .column_statistics import Columns
 from .findings import AdviceForm, ColumnNames, Finding
@@ -70,7 +70,7 @@ def column_scales(columns: Columns, name: ColumnNames, intercept: bool, possible
 
     `possible`: whether the rows may be separable, so that there may be a bound on updates.
     """
-    ranges, ratio = columns.ranges, range_ratio(columns)
+    ranges, ratio = columns.ranges, range_ratio(columns.ranges)
     if ratio >= MIN_SCALE_RATIO:
         varied = np.flatnonzero(~columns.constant)
         large, small = (int(varied[pick(ranges[varied])]) for pick in (np.argmax, np.argmin))
@@ -98,11 +98,11 @@ def column_scales(columns: Columns, name: ColumnNames, intercept: bool, possible
         yield Finding("offset", sentence, evidence | {"range": [float(columns.minimum[worst]), float(columns.maximum[worst])]})
 
 
-def range_ratio(columns: Columns) -> float:
+def range_ratio(ranges: FloatArray) -> float:
     """The widest range of a column over the narrowest; constant columns do not count."""
-    ranges = columns.ranges[~columns.constant]
+    varied = ranges[ranges > 0]
     with np.errstate(over="ignore"):
-        return float(ranges.max() / ranges.min()) if len(ranges) else 1.0
+        return float(varied.max() / varied.min()) if len(varied) else 1.0
 
 
 def _scales(columns: Columns, name: ColumnNames, large: int, small: int, ratio: float, possible: bool) -> Finding:
