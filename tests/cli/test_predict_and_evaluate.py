@@ -97,7 +97,7 @@ def test_labels_unknown_to_the_model(flowers, tmp_path):
 
 def test_missing_columns(flowers, tmp_path):
     folder, *_ = flowers
-    (tmp_path / "few.csv").write_text("sepal length (cm),sepal width (cm)\n1,2\n")
+    (tmp_path / "few.csv").write_text("sepal length (cm),more\n1,2\n")
     refused = rosenblatt("predict", folder / "m.safetensors", tmp_path / "few.csv")
     assert refused.code == 2
     assert "petal length (cm)" in refused.err

@@ -39,10 +39,9 @@ class DriftReport:
         elif path is not None:
             raise click.UsageError("--drift needs a model that `rosenblatt train` wrote: this one stores no columns")
 
-    @staticmethod
-    def options(options: Options) -> Options:
+    def options(self, options: Options) -> Options:
         """The options to read the file: columns that it lacks are reported, if the model fills missing cells."""
-        return replace(options, fill_absent=options.missing != "refuse")
+        return replace(options, fill_absent=self._drift is not None and options.missing != "refuse")
 
     def add(self, chunk: Data) -> None:
         if self._drift is not None:

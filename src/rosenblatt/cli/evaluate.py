@@ -45,8 +45,8 @@ def command(model: str, data: str, drift: str | None, as_json: bool, **given: An
     from .predict import predict_labeled
 
     loaded = load_first(load_model, model, data)
-    options = DriftReport.options(options_for(loaded, given))
-    tested = predict_labeled(loaded, data, options, DriftReport(loaded, data, drift, model))
+    report = DriftReport(loaded, data, drift, model)
+    tested = predict_labeled(loaded, data, report.options(options_for(loaded, given)), report)
     confusion = Confusion.of(tested.true, tested.predicted, len(loaded.classes))
     known = tested.scores.shape[1] in (1, len(loaded.classes))
     area = mean_auc(tested.scores, tested.true) if known else math.nan

@@ -54,8 +54,8 @@ def command(model: str, data: str, scores: bool, output: str, drift: str | None,
     from ..models.files import load_model
 
     loaded = load_first(load_model, model, data)
-    options = DriftReport.options(options_for(loaded, given))
-    prediction = Prediction(loaded, data, options, DriftReport(loaded, data, drift, model), scores, as_json)
+    report = DriftReport(loaded, data, drift, model)
+    prediction = Prediction(loaded, data, report.options(options_for(loaded, given)), report, scores, as_json)
     if output == "-":
         prediction.write(data_out())
         return

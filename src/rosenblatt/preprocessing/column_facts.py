@@ -86,7 +86,7 @@ def facts_from_arrays(
     if "mean" in arrays:
         mean, edges = (_finite(arrays, name, shape) for name, shape in (("mean", (columns,)), ("edges", (columns, 9))))
         shares = _finite(arrays, "shares", (columns, 10))
-        if (np.diff(edges, axis=1) < 0).any() or (shares < 0).any() or (shares > 1).any():
+        if (edges[:, 1:] < edges[:, :-1]).any() or (shares < 0).any() or (shares > 1).any():
             raise ValueError("a recipe's edges must ascend, and its shares must be from 0 to 1")
     missing = _counts(arrays, "missing", columns, rows)
     string_missing = _counts(arrays, "string_missing", len(strings), rows) if strings else np.zeros(0, np.int64)
