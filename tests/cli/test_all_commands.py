@@ -105,7 +105,7 @@ def test_decimal_commas_are_noted(tmp_path, command):
     data = tmp_path / "rows.csv"
     data.write_text("a;label\n" + "".join(f"{i},5;{'xy'[i % 2]}\n" for i in range(10)))
     arguments = [*command, data, *([tmp_path / "rows.svm"] if command == ["convert"] else [])]
-    assert "Column 'a' looks numeric but is categorical, because '0,5' is not a number" in rosenblatt(*arguments).err
+    assert "numbers with decimal comma: 'a'" in rosenblatt(*arguments).err
 
 
 def test_errors_of_parameters_name_an_option_only_if_the_command_has_it(tmp_path):

@@ -125,3 +125,26 @@ def test_a_model_that_cannot_be_exported_is_answered_with_an_option(tmp_path):
     assert found.code == 2
     problem = "SQL export does not support voted perceptrons, which have no single plane"
     assert found.err == f"rosenblatt: {problem}; train with --algorithm average\n"
+
+
+@pytest.mark.parametrize("target", ["csv", "jsonl", "parquet", "npz"])
+def test_formatted_numbers_are_written_as_programs_write_them_and_dates_as_they_are(tmp_path, target):
+    data = tmp_path / "rows.csv"
+    data.write_text("price;rate;when;label\n1.200,50;45%;31.12.2024;a\n80;5%;1.2.2024;b\n")
+    out = tmp_path / f"out.{target}"
+    found = rosenblatt("convert", data, out)
+    assert found.code == 0, found
+    assert "numbers with decimal comma: 'price'" in found.err
+    back = read(out)
+    if target == "npz":
+        assert back.features.tolist() == [[1200.5, 0.45, 20088.0], [80.0, 0.05, 19754.0]]
+        with open(data, "rb") as file:
+            piped = rosenblatt("convert", "-", tmp_path / "piped.npz", input=file.read())
+        assert piped.code == 0
+        assert read(tmp_path / "piped.npz").features.tolist() == back.features.tolist()
+        return
+    price, rate, _ = back.features.columns
+    assert (price.tolist(), rate.tolist()) == ([1200.5, 80.0], [0.45, 0.05])
+    if target == "csv":
+        assert out.read_text() == "price,rate,when,label\n1200.50,0.45,31.12.2024,a\n80,0.05,1.2.2024,b\n"
+        assert back.dates == {"when": "date"}

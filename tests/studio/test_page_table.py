@@ -236,14 +236,10 @@ def test_a_file_of_very_many_columns_is_refused_at_once_and_for_that_reason(deli
     assert in_time(time.monotonic() - start, 5)
 
 
-def test_decimal_commas_are_named_where_they_leave_nothing_to_draw() -> None:
-    for label, sentence in (("Art", "cannot tell which column"), ("label", "no column of numbers")):
-        german = f"Länge;Breite;{label}\n1,5;2,25;a\n-3,0;4,5;b\n2,5;1,0;a\n".encode()
-        with pytest.raises(RequestError, match=f"{sentence}.*1,5 looks like a number with a decimal comma"):
-            table_of_bytes("blumen.csv", german)
-    some = table_of_bytes("blumen.csv", b"n;x;label\n1;1,5;a\n2;2,5;b\n3;1,0;a\n")
-    assert [column["name"] for column in some["columns"]] == ["n"]
-    assert "1 of 2 columns are not numeric and left out: 1,5 looks like a number with a decimal comma" in some["note"]
+def test_formatted_numbers_and_dates_are_drawn_and_named() -> None:
+    german = table_of_bytes("blumen.csv", b"L;wann;label\n1,5;31.12.2024;a\n2,5;1.1.2024;b\n1,0;3.2.2024;a\n")
+    assert [column["name"] for column in german["columns"]] == ["L", "wann"]
+    assert "Numbers with decimal comma: 'L'; dates, read as days since 1970: 'wann' (day before month)" in german["note"]
     with pytest.raises(RequestError, match=r"no column of numbers$"):
         table_of_bytes("words.csv", b"x;y;label\nred;a;a\nblue;b;b\nred;a;b\n")
 

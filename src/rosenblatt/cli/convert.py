@@ -109,14 +109,20 @@ class _Conversion:
         self.path, self.options, self.target, self._read_as = path, options, target, read_chunks
         self.rows = self.columns = 0
         self._kept: set[str] = set()  # columns of numbers that are written as text
+        self._dates: set[str] = set()  # columns of dates that are
 
     def write(self, file: BinaryIO) -> None:
+        from ..data.readers.kinds import describe_forms
         from ..data.table import Table
         from ..reporting.text import plural
         from .console import note
 
         numeric = self.target in NUMERIC_FORMATS
         first = next(self.read_chunks())
+        forms = {name: form for name, form in first.forms.items() if numeric or form.kind == "number"}
+        self._dates = set(first.forms) - set(forms)  # tables keep them as text
+        for sentence in describe_forms(forms):
+            note(sentence)
         self._find_losses(isinstance(first.features, Table))
         recipe = None
         if numeric or not isinstance(first.features, Table):
@@ -265,10 +271,11 @@ class _Conversion:
         names = () if recipe is None else tuple(f"x{name}" if name.isdigit() else name for name in recipe.feature_names)
         fills = self._fills() if recipe is None and self.options.missing != "refuse" else {}
         floats = self.target in ("parquet", "arrow")
-        for data in self._counted_chunks(as_written=recipe is None and not (floats and not self._kept)):
+        kept = self._kept | self._dates
+        for data in self._counted_chunks(as_written=recipe is None and not (floats and not kept)):
             label = data.label_name or "label"
             if recipe is None:
-                data = parse_numerals(data, kept=self._kept) if floats else data
+                data = parse_numerals(data, kept=kept) if floats else data
                 assert isinstance(data.features, Table)
                 if self.target == "tsv":
                     _refuse_line_breaks(data, data.features)

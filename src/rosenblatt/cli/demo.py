@@ -123,15 +123,16 @@ def _prove(console: Console) -> None:
 
 
 def _compare(console: Console, outcome: Outcome) -> None:
-    from ..training.compare import choose_winner, compare
+    from ..training.compare import Comparison, compare
+    from ..training.verdict import choose_winner
     from .compare import comparison_table
     from .console import bar
 
     assert outcome.prepared is not None
     with bar("comparing") as watch:
-        entries = list(compare(outcome.request, outcome.prepared, list(COMPARED_ALGORITHMS), lambda name: watch))
+        entries = list(compare(outcome.request, Comparison(outcome.prepared), list(COMPARED_ALGORITHMS), lambda name: watch))
     verdict = choose_winner(entries)
-    console.print(comparison_table(entries, verdict.winner, console.width))
+    console.print(comparison_table(entries, verdict, width=console.width))
     console.print(f"\n{verdict.sentence}", soft_wrap=True)
 
 

@@ -253,16 +253,20 @@ def _numbers_with(features: Table | CSRMatrix | FloatArray, name: str) -> FloatA
 
 
 def parse_numerals(data: Data, kept: Container[str] = ()) -> Data:
-    """A table whose numbers were read as written, with floats in their place, except in the columns `kept` as text."""
+    """A table that was read as written, with floats for its numbers and dates, except in the columns `kept` as text."""
     assert isinstance(data.features, Table)
-    columns, losses = [], dict(data.losses)
+    columns, losses, dates = [], dict(data.losses), dict(data.dates)
     for name, cells in zip(data.features.names, data.features.columns, strict=True):
         parsed = name in data.numerals and name not in kept
+        form = data.forms.get(name)
+        if form is not None and form.kind != "number" and name not in kept and cells.dtype.kind == "O":
+            cells = np.array([np.nan if cell is None else form.value(cell) for cell in cells], np.float64)
+            dates[name] = form.kind
         columns.append(np.array([np.nan if cell is None else float(cell) for cell in cells]) if parsed else cells)
         lost = [cell for cell in cells if cell is not None and loss_of(cell) is not None] if parsed else []
         if lost:
             losses.setdefault(name, next(filter(vanishes, lost), lost[0]))
-    return replace(data, features=Table(data.features.names, tuple(columns)), losses=losses)
+    return replace(data, features=Table(data.features.names, tuple(columns)), losses=losses, dates=dates)
 
 
 def as_text(labels: Array) -> Array:

@@ -7,7 +7,6 @@ the other ones may expand to gigabytes.
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ from ..array_types import Array, FloatArray, IntArray
 from ..data.csr import CSRMatrix
 from ..data.readers import Options
 from ..data.readers.foreign import HEAD_BYTES, is_container
+from ..data.readers.kinds import describe_forms, forms_of
 from ..data.readers.layout import LABEL_OPTION
 from ..data.readers.read import format_of, read
 from ..data.readers.sources import COMPRESSED, Source
@@ -37,14 +37,6 @@ MAX_FILE_COLUMNS, MAX_HEADER_LINE_BYTES, MAX_UNPACKED_BYTES = 5000, 1 << 20, 64 
 TEXT_FORMATS = ("csv", "tsv", "svmlight", "jsonl")
 OTHER_CLASS = "other"
 MAX_INTEGER_CLASSES = 50  # if there are more distinct integers, they are quantities
-
-# A cell such as 1,5 in a file with another delimiter.
-DECIMAL_COMMA_CELL = re.compile(rb"(?:^|[;\t|])[ ]*([+-]?[0-9]{1,15},[0-9]{1,15})[ ]*(?=[;\t|\r])", re.MULTILINE)
-DECIMAL_COMMA_HINT = "looks like a number with a decimal comma; write decimal points"
-
-
-class NoNumericColumnError(DataError):
-    """A table without a column of numbers; its message has a hint about decimal commas already."""
 
 
 class Column(NamedTuple):
@@ -88,11 +80,7 @@ def table_of_bytes(name: str, data: bytes, label: str | None = None) -> dict[str
                 _check_width(plain)
             return table_of(read(plain, Options(label=label, missing="mean")), Path(name).name)
     except DataError as error:
-        sentence = _message(error, Path(name).name)
-        # With decimal commas there are no numbers, and the label column may not be found.
-        comma = None if isinstance(error, NoNumericColumnError) else DECIMAL_COMMA_CELL.search(data[:4096])
-        hint = f"; {comma[1].decode()} {DECIMAL_COMMA_HINT}" if comma else ""
-        raise RequestError(sentence + hint, _listed_headers(error.headers)) from error
+        raise RequestError(_message(error, Path(name).name), _listed_headers(error.headers)) from error
 
 
 def _message(error: DataError, name: str) -> str:
@@ -151,9 +139,9 @@ def _table_of(data: Data, name: str) -> dict[str, Any]:
     if len(rows) < len(codes):
         notes.append(f"{count(len(rows))} of {count(len(codes))} rows are shown, in proportion to the classes")
     columns, column_notes = _columns(data, rows)
-    notes += column_notes
+    notes += [*describe_forms(forms_of(data)), *column_notes]
     if not columns:
-        raise NoNumericColumnError(data.source, f"the table has no column of numbers{_decimal_comma(data)}")
+        raise DataError(data.source, "the table has no column of numbers")
     used = columns[:MAX_PCA_COLUMNS]
     scores, shares = principal_components(np.column_stack([column.values for column in used]))
     components = [
@@ -220,17 +208,8 @@ def _columns(data: Data, rows: IntArray) -> tuple[list[Column], list[str]]:
     strings = data.features.shape[1] - len(found) if isinstance(data.features, Table) else 0
     if strings:
         of_all = f"{count(strings)} of {plural(data.features.shape[1], 'column')}"
-        notes.append(f"{of_all} are not numeric and left out{_decimal_comma(data)}")
+        notes.append(f"{of_all} are not numeric and left out")
     return kept, notes
-
-
-def _decimal_comma(data: Data) -> str:
-    """Return a hint if a text column seems to have numbers with decimal commas, else an empty text."""
-    columns = data.features.columns if isinstance(data.features, Table) else []
-    for cell in (str(column[0]) for column in columns if column.dtype.kind == "O" and len(column)):
-        if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", cell.strip()):
-            return f": {cell.strip()[:20]} {DECIMAL_COMMA_HINT}"
-    return ""
 
 
 def _numeric_columns(data: Data, rows: IntArray) -> list[Column]:

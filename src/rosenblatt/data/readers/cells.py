@@ -28,7 +28,7 @@ SHORT_NUMBER = re.compile(
 UNQUOTED_COMMA = re.compile(rb"(?<![0-9]),|,(?![0-9])")  # of which no decimal comma is one
 NON_FINITE = re.compile(rb"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 MAX_TOKEN_SHOWN = 40  # characters of a token in a message
-ENCODING_OPTION, ENCODING_ADVICE = "--encoding", "name its encoding, such as --encoding windows-1252"
+ENCODING_OPTION, ENCODING_ADVICE = "--encoding windows-1252", "name its encoding, such as --encoding windows-1252"
 
 
 class UnclosedError(Exception):

@@ -104,7 +104,7 @@ class Recoded(io.RawIOBase):
             sentence = f"the text is not {self._encoding}: {error.reason}"
             advice = "use --encoding with the right one"
             line = self._line + decoded.count("\n")
-            raise DataError(self._name, sentence, line, option="--encoding", advice=advice) from None
+            raise DataError(self._name, sentence, line, option="--encoding windows-1252", advice=advice) from None
 
     def close(self) -> None:
         if not self.closed:

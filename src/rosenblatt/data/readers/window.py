@@ -67,7 +67,7 @@ class Window:
         self.stop = self.buffer.rfind(b"\n", 0, nul) + 1
         if self.stop <= before:
             sentence, advice = "the line contains a NUL byte: not a text file", "if it is in UTF-16, use --encoding utf-16-le"
-            raise DataError(self.source.name, sentence, self.line_at(nul), option="--encoding", advice=advice)
+            raise DataError(self.source.name, sentence, self.line_at(nul), option="--encoding utf-16-le", advice=advice)
 
     def _widen(self, quoted: bool = False) -> None:
         """Double the buffer, up to the longest line allowed; `quoted`: for a record whose quote is still open."""
