@@ -223,10 +223,13 @@ def rounded_integers(data: Data) -> DataError | None:
     """Return an error if an integer of the file is not the number that was read: a proof would be about other rows."""
     for name, text in lost_integers(data).items():
         what = "numbers" if vanishes(text) else "integers"
+        cells = _numbers_with(data.features, name)
+        is_id = isinstance(data.features, Table) and len(np.unique(cells)) == len(cells)
+        instead = "" if is_id else f", or read it as categories with --categorical {name!r}"
         return DataError(
             data.source,
             f"column {name!r} has {what} that floats may not hold, such as {text}, so that nothing can be proved about it",
-            advice=f"exclude it with --ignore {name!r}, or read it as categories with --categorical {name!r}",
+            advice=f"exclude it with --ignore {name!r}{instead}",
         )
     return None
 

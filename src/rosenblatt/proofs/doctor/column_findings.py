@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -11,14 +10,13 @@ import numpy as np
 from ...array_types import Array, FloatArray, IntArray
 from ...reporting.text import count, join_and, percent, short
 from .column_statistics import Columns
-from .findings import AdviceForm, ColumnNames, Finding
+from .findings import UNNAMED, AdviceForm, ColumnNames, Finding, describe_column
 from .identifiers import Identifier, identifier
 from .leaks import find_leaks
 
 MIN_SCALE_RATIO = 100.0  # ratio of two column ranges
 MIN_OFFSET_RATIO = 10.0  # ratio of a column's distance from zero to its range
 MAX_LISTED = 5
-UNNAMED = re.compile(r"column [0-9]+")  # a column of a file without a header
 
 
 # --- identifiers and leaks --------------------------------------------------------------------------------------------------
@@ -54,7 +52,7 @@ def identifiers_and_leaks(columns: Mapping[str | int, Array], codes: IntArray, f
 
 
 def _subject(keys: list[str | int]) -> str:
-    names = [str(key).removeprefix("column ") if isinstance(key, int) or UNNAMED.fullmatch(key) else repr(key) for key in keys]
+    names = list(map(describe_column, keys))
     return f"Column{'s' if len(keys) > 1 else ''} {join_and(names, limit=MAX_LISTED)}"
 
 

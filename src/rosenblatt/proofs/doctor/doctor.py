@@ -187,7 +187,7 @@ class _Examination:
             duplicates = Duplicates([], [])
             findings.append(verdicts.no_time("duplicates", "to look for equal rows with different labels"))
         certificate = self._duplicate_clash(duplicates.groups[0]) if duplicates.groups else self._certificate()
-        findings.insert(0, verdicts.verdict(certificate, self.classes))
+        findings.insert(0, verdicts.verdict(certificate, self.classes, self.form))
         rest, separately = self._without_duplicates(duplicates) if duplicates.groups else (None, [])
         if rest is not None:
             duplicates = replace(duplicates, outvoted=rest.left_out)  # with ties broken as in `rest`
@@ -284,7 +284,8 @@ class _Examination:
         scaled = self._in_time(lambda: standardized(self.given.X, columns, centered)) if small else None
         after = None if scaled is None else self.certify(scaled, self.given.y, "scaling")
         if not isinstance(after, Separable):
-            why = "there was no time for the proof" if small else f"X has more than {count(MAX_VALUES)} values"
+            subject = self.form.parameter("X has", "there are")
+            why = "there was no time for the proof" if small else f"{subject} more than {count(MAX_VALUES)} values"
             yield Finding("scaling", f"The effect of scaling each column {target} was not determined: {why}.", evidence)
             return
         bound = after.mistake_bound.upper
@@ -307,7 +308,8 @@ class _Examination:
             return
         left = self.time_left("errors")
         if given.X.shape[1] > MAX_COLUMNS or given.X.size > MAX_VALUES:
-            reason = f"X has more than {count(MAX_COLUMNS)} columns or {count(MAX_VALUES)} values"
+            subject = self.form.parameter("X has", "there are")
+            reason = f"{subject} more than {count(MAX_COLUMNS)} columns or {count(MAX_VALUES)} values"
             yield Finding("errors", f"The fewest errors of any plane were not computed: {reason}.", {"errors": None})
             return
         if given.n_classes > 2:

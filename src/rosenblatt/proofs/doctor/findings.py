@@ -7,6 +7,7 @@ Findings without a proof are duplicates, long rows and small classes here, and t
 from __future__ import annotations
 
 import math
+import re
 import shlex
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -38,6 +39,7 @@ MAX_UPDATES_TO_WAIT = 1e7  # this many updates take seconds, not hours
 MIN_SCALING_GAIN = 2.0  # scaling is suggested if it reduces the bound by this factor
 MAX_ROWS_TO_INSPECT = 5  # rows that the user can check by hand
 MAX_MISLABELED_SHARE = 0.02  # share of the rows; more errors are not explained by wrong labels
+UNNAMED = re.compile(r"column [0-9]+")  # a column of a file without a header
 Advice = tuple[str, list[str]]  # the text, and the tools that it names
 # Learners of the advice: as a Python call, and as options of `rosenblatt train`.
 LEARNERS = {
@@ -185,6 +187,16 @@ def update_count(bound: float) -> str:
 # --- findings without a proof ----------------------------------------------------------------------------------------------
 
 
+def describe_column(key: str | int) -> str:
+    """A column in a sentence after the word "column": its name quoted, or its number from 0.
+
+    >>> describe_column("age"), describe_column(3), describe_column("column 3")
+    ("'age'", '3', '3')
+    """
+    text = str(key)
+    return text.removeprefix("column ") if isinstance(key, int) or UNNAMED.fullmatch(text) else repr(text)
+
+
 @dataclass(frozen=True)
 class ColumnNames:
     """Names of columns in sentences: the given names quoted, or numbers from 0."""
@@ -192,7 +204,7 @@ class ColumnNames:
     names: Sequence[str] | None
 
     def short(self, c: int) -> str:
-        return str(c) if self.names is None else repr(self.names[c])
+        return describe_column(c if self.names is None else self.names[c])
 
     def __call__(self, c: int, start: str = "column") -> str:
         return f"{start} {self.short(c)}"
