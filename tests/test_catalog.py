@@ -21,6 +21,7 @@ from rosenblatt.catalog import (
     APPLICATION_HOOKS,
     ESTIMATORS,
     SHARED_OPTIONS,
+    Algorithm,
     application_hook,
     command_line_options,
     is_estimator,

@@ -31,6 +31,7 @@ ROWS: list[dict[str, Any]] = [
         "born": None if i == 6 else (START + datetime.timedelta(days=i)).date(),
         "seen": START + datetime.timedelta(minutes=97 * i),
         "at": datetime.time(i % 24, 30, i),
+        "paid": None if i == 7 else i % 3 == 0,
         "label": ("no", "yes")[i % 2],
     }
     for i in range(40)
@@ -115,7 +116,7 @@ def test_the_same_rows_as_of_csv(tmp_path: Path, name: str) -> None:
 def test_dates_can_be_left_out(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(FILES[name])
     data = read(tmp_path / name, Options(missing="mean", dates="ignore"))
-    assert data.features.names == ("size", "count", "color")
+    assert data.features.names == ("size", "count", "color", "paid")
     assert "dates left out: 'born', 'seen', 'at'" in (data.note or "")
 
 

@@ -16,9 +16,10 @@ import numpy as np
 
 from ..table import Data, DataError, Table
 from . import Options
-from .arrow_columns import Flattening, cells_of, days_of, is_exact, is_moment, lost_integers, sample
+from .arrow_columns import Flattening, cells_of, days_of, is_exact, is_moment, is_truth, lost_integers, sample
 from .layout import join_chunks, missing_cell
 from .limits import MemoryLimit, limited, read_bytes
+from .notation import NumberForm
 from .sources import Source
 from .typed_layout import TYPED_SAMPLE_ROWS, TypedLayout, lay_out_typed
 
@@ -210,6 +211,7 @@ def _data(source: str, flat: dict[str, Any], names: list[str], layout: TypedLayo
             raise DataError(source, "the number is infinite", column=name, row=row)
         return values
 
+    truths = [names[at] for at in layout.features if at not in layout.as_strings and is_truth(flat[names[at]])]
     labels = None if layout.label is None else column(layout.label, label=True)
     return Data(
         source,
@@ -223,5 +225,5 @@ def _data(source: str, flat: dict[str, Any], names: list[str], layout: TypedLayo
         first_row=done,
         numerals=tuple(names[at] for at in layout.features if at in numerals),
         dates={name: str(form.kind) for name, form in forms.items()},
-        forms=dict(layout.forms),
+        forms={**layout.forms, **dict.fromkeys(truths, NumberForm(truth=True))},
     )

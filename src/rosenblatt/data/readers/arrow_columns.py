@@ -121,6 +121,13 @@ def is_moment(column: Any) -> bool:
     )
 
 
+def is_truth(column: Any) -> bool:
+    """Whether a column holds true and false."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_boolean(column.type))
+
+
 def lost_integers(column: pyarrow.Array) -> list[str]:
     """The first integer of a column that a float does not hold, if there is one; decimals count by their integers."""
     import pyarrow as pa

@@ -18,8 +18,10 @@ from ...reporting.text import byte_size, count, quoted_list
 from ..table import Data, DataError, Loss, Table, loss_of
 from . import Options
 from .json_rows import BLOCK_BYTES, Numeral, Row, Rows, as_string
+from .kinds import Form
 from .layout import join_chunks, missing_cell
 from .limits import MAX_EXPANSION, MEMORY_OPTION, MIN_EXPANDED_BYTES, MemoryLimit, limited
+from .notation import NumberForm
 from .sources import Source
 from .typed_layout import TYPED_SAMPLE_ROWS, TypedLayout, date_value, lay_out_typed
 
@@ -85,6 +87,8 @@ class _Columns:
         self.layout: TypedLayout = lay_out_typed(source, names, options, lambda c: self._sample(names[c], first))
         self.as_strings = {names[c] for c in self.layout.as_strings}
         self.losses: dict[str, str] = {}
+        truths = [name for name in self.layout.names if name not in self.as_strings and self._is_truth(name, first)]
+        self.forms: dict[str, Form] = {**self.layout.forms, **dict.fromkeys(truths, NumberForm(truth=True))}
         self.dates = {} if options.as_written else {name: str(form.kind) for name, form in self.layout.forms.items()}
 
     def _check_size(self, rows: list[Row]) -> None:
@@ -122,8 +126,12 @@ class _Columns:
         numerals = tuple(name for name in self.layout.names if self.options.as_written and self._is_number(name))
         return Data(
             self.source, Table(self.layout.names, features), labels, label, self.layout.note, *columns, lines, first_row,
-            numerals=numerals, losses=dict(self.losses), dates=self.dates, forms=dict(self.layout.forms),
+            numerals=numerals, losses=dict(self.losses), dates=self.dates, forms=self.forms,
         )  # fmt: skip
+
+    def _is_truth(self, name: str, first: list[Row]) -> bool:
+        """Whether the first cells of a column are true or false."""
+        return self.kinds.get(name) is bool and {type(row.get(name)) for _, _, row in first} <= {bool, type(None)}
 
     def _is_number(self, name: str) -> bool:
         return self.kinds.get(name) is not str and name not in self.as_strings and name not in self.layout.forms

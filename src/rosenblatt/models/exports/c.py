@@ -5,6 +5,7 @@
                                                                  times are fractions of a day
     int rosenblatt_class(const double *scores);                  index of the label in rosenblatt_labels
     const char *rosenblatt_predict(const double *x);             label of a row
+    void rosenblatt_probabilities(const double *scores, double *probabilities);     of ROSENBLATT_CLASSES, if the model has them
 
 A score is summed from the first term to the last, then the intercept is added, as for sparse rows in the library. The bits are
 the same if products are rounded before they are added (-std=c99, or -ffp-contract=off).
@@ -18,6 +19,7 @@ from ...preprocessing.date_parts import PARTS, cycle_of
 from ...reporting.text import count
 from ..model import Model
 from .export import ExportError, Formula, formula_of
+from .probabilities import c_function, c_prototype
 
 MAX_WEIGHTS = 1 << 20
 
@@ -71,8 +73,10 @@ def to_c(model: Model) -> str:
         "void rosenblatt_scores(const double *x, double *scores);",
         "int rosenblatt_class(const double *scores);",
         "const char *rosenblatt_predict(const double *x);",
+        *c_prototype(model.probability_map),
     )
     body = [*_cell(formula), *_planes(formula, longest), *(_pair_votes(k) if formula.pairs else []), *_class(k), *_PREDICT]
+    body += ["", *c_function(model.probability_map, k)] if model.probability_map is not None else []
     return "\n".join([*lines, "", *prototypes, "", *body]) + "\n"
 
 

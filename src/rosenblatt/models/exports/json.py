@@ -13,6 +13,9 @@
                 {"column": "message", "words": ["cash", ...]}, ...]},    or for each word
  "classes": ["no", "yes"], "pairs": null or [[0, 1], [0, 2], ...],
  "weights": [[...], ...], "intercept": [...],              a row of weights and an intercept for each head
+ "probabilities": null, or the map from scores, with an instruction: {"how": ..., "map": "sigmoid", "a": [...], "b": [...]},
+    {"how": ..., "map": "temperature", "temperature": 1.5},
+    {"how": ..., "map": "isotonic", "scores": [[...], ...], "values": [[...], ...]},
  "model": {"kind": "Perceptron", "provenance": {...}}}
 """
 
@@ -27,6 +30,7 @@ from ...preprocessing.categorical import Categories, Words
 from ...preprocessing.date_parts import PARTS
 from ..model import Model
 from .export import columns_of, labels_of, names_of, recipe_of, weights_of
+from .probabilities import as_json
 
 if TYPE_CHECKING:
     from ...preprocessing.recipe import Recipe
@@ -75,6 +79,7 @@ def to_json(model: Model) -> str:
         "pairs": list(combinations(range(k), 2)) if model.pairs else None,
         "weights": weights.tolist(),
         "intercept": intercept.tolist(),
+        "probabilities": as_json(model.probability_map, k),
         "model": {"kind": model.kind, "provenance": model.provenance},
     }
     lines = (f" {json.dumps(name)}: {json.dumps(value, allow_nan=False)}" for name, value in content.items())

@@ -1,4 +1,5 @@
-"""A model as an ONNX graph in double precision: input `rows` (float64, N x columns), outputs `label` and `scores`.
+"""A model as an ONNX graph in double precision: input `rows` (float64, N x columns), outputs `label` and `scores`, and
+`probabilities` (N x classes) if the model has them.
 
 Two classes have one score, above 0 for the second class. More classes have one score each; the largest wins, the first one if
 tied. The metadata entry `columns` is a JSON list of the column names.
@@ -16,6 +17,7 @@ from ...array_types import Array
 from ...preprocessing.date_parts import cycle_of
 from ..model import Model
 from .export import ExportError, Formula, formula_of
+from .probabilities import add_to_graph
 
 OPSET_VERSION, IR_VERSION = 17, 8
 
@@ -28,7 +30,7 @@ def to_onnx(model: Model) -> bytes:
     except ImportError:
         raise ImportError("ONNX export needs the package onnx: pip install 'rosenblatt[onnx]'") from None
 
-    graph = _Graph()
+    graph = Graph()
     rows, missing = "rows", ""
     if formula.fill is not None:
         missing = graph.add("IsNaN", [rows])
@@ -46,14 +48,18 @@ def to_onnx(model: Model) -> bytes:
     planes = graph.add("Add", [product, graph.constant("intercept", formula.intercept)], "planes" if pairs else "scores")
     if pairs:
         _pair_votes(graph, formula, planes)
-    label_type = _label(graph, formula)
+    label_type, k = _label(graph, formula), len(formula.classes)
+    outputs = [
+        helper.make_tensor_value_info("label", label_type, ["N"]),
+        helper.make_tensor_value_info("scores", _double(), ["N", 1 if k == 2 else k]),
+    ]
+    if model.probability_map is not None:
+        add_to_graph(graph, model.probability_map, k)
+        outputs.append(helper.make_tensor_value_info("probabilities", _double(), ["N", k]))
     made = helper.make_graph(
         graph.nodes, "rosenblatt",
         [helper.make_tensor_value_info("rows", _double(), ["N", len(formula.columns)])],
-        [
-            helper.make_tensor_value_info("label", label_type, ["N"]),
-            helper.make_tensor_value_info("scores", _double(), ["N", 1 if len(formula.classes) == 2 else len(formula.classes)]),
-        ],
+        outputs,
         graph.constants,
     )  # fmt: skip
     exported = helper.make_model(made, opset_imports=[helper.make_opsetid("", OPSET_VERSION)], ir_version=IR_VERSION)
@@ -63,7 +69,7 @@ def to_onnx(model: Model) -> bytes:
     return bytes(exported.SerializeToString())
 
 
-class _Graph:
+class Graph:
     """Collects the nodes and constants of a graph."""
 
     def __init__(self) -> None:
@@ -90,7 +96,7 @@ def _double() -> int:
     return int(TensorProto.DOUBLE)
 
 
-def _inputs(graph: _Graph, formula: Formula, rows: str) -> str:
+def _inputs(graph: Graph, formula: Formula, rows: str) -> str:
     """Add the inputs of each row: its columns, or parts of columns of dates."""
     if formula.inputs is None:
         return rows
@@ -105,7 +111,7 @@ def _inputs(graph: _Graph, formula: Formula, rows: str) -> str:
     return graph.add("Gather", [grouped, graph.constant("places", np.argsort(order).astype(np.int64))], axis=1)
 
 
-def _part(graph: _Graph, days: str, part: int) -> str:
+def _part(graph: Graph, days: str, part: int) -> str:
     """Add the sine or cosine of the position of each date in a cycle."""
     cycle, wave = cycle_of(part)
     constants = {"offset": cycle.offset, "period": cycle.period, "turn": 2.0 * np.pi}
@@ -116,7 +122,7 @@ def _part(graph: _Graph, days: str, part: int) -> str:
     return graph.add("Sin" if wave == "sin" else "Cos", [angle])
 
 
-def _products(graph: _Graph, formula: Formula, rows: str) -> str:
+def _products(graph: Graph, formula: Formula, rows: str) -> str:
     """Add the terms of each row: its inputs, or products of them, multiplied factor by factor."""
     if formula.factors is None:
         return rows
@@ -136,7 +142,7 @@ def _products(graph: _Graph, formula: Formula, rows: str) -> str:
     return terms
 
 
-def _pair_votes(graph: _Graph, formula: Formula, planes: str) -> None:
+def _pair_votes(graph: Graph, formula: Formula, planes: str) -> None:
     """Add the votes of pairs, with a fraction that decides between equal votes, as `scores.votes_of_pairs` does."""
     k = len(formula.classes)
     sides = np.zeros((2, formula.heads, k))
@@ -160,7 +166,7 @@ def _pair_votes(graph: _Graph, formula: Formula, planes: str) -> None:
     graph.add("Add", [votes, graph.add("Div", [share, number])], "scores")
 
 
-def _label(graph: _Graph, formula: Formula) -> int:
+def _label(graph: Graph, formula: Formula) -> int:
     """Add the label's node; returns the ONNX type of the labels."""
     from onnx import TensorProto
 
