@@ -38,11 +38,15 @@ class Medians:
             self._parts = [[np.concatenate(parts)[::2]] for parts in self._parts]
             self._stride, self._kept = 2 * self._stride, (self._kept + 1) // 2
 
+    def cells(self, column: int) -> FloatArray:
+        """The cells of a column that are kept."""
+        return np.concatenate([np.zeros(0), *self._parts[column]])
+
     def bins(self) -> tuple[FloatArray, FloatArray]:
         """The deciles of each column, and the shares of its cells up to each of them and above, from some of the rows."""
         edges, shares = np.zeros((len(self._parts), 9)), np.zeros((len(self._parts), 10))
-        for column, parts in enumerate(self._parts):
-            cells = np.concatenate(parts) if parts else np.zeros(0)
+        for column in range(len(self._parts)):
+            cells = self.cells(column)
             cells = cells[:: max(1, len(cells) // BINNED_ROWS)]
             cells = cells[~np.isnan(cells)]
             if len(cells):

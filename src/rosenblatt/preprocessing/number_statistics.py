@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..array_types import BoolArray, FloatArray, IntArray
+from ..proofs.doctor.identifiers import identifier
 from .choices import Choices
 from .column_facts import ColumnFacts, facts_of
 from .date_parts import expand_parts, parts_of
@@ -49,6 +50,10 @@ class NumberStatistics:
 
     def _add_block(self, X: FloatArray) -> None:
         self.moments.add(expand_parts(X, self._inputs) if self._expands else X)
+
+    def is_identifier(self, column: int, name: str) -> bool:
+        """Whether the cells of a column identify the rows."""
+        return identifier(self._medians.cells(column), name) is not None
 
     @property
     def missing(self) -> IntArray:

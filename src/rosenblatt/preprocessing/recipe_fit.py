@@ -122,7 +122,8 @@ def _fit_tables(chunks: Iterable[Data], head: Data, choices: Choices) -> Recipe:
     statistics.moments.finish()
     _check_statistics(head, statistics.moments)
     blocks = tuple(column.finish() for column in strings.values())
-    found = loss_notes({name: losses[name] for name in numeric if name in losses}, table=True)
+    lost = {name: losses[name] for name in numeric if name in losses}
+    found = loss_notes(lost, {name for name in lost if statistics.is_identifier(numeric.index(name), name)})
     whole = Recipe("table", Numbers(len(numeric)), names=names, number_names=tuple(numeric), strings=blocks, notes=found)
     return _complete(whole, statistics, strings, dates)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from ..data.table import Loss, loss_of, vanishes
 from ..reporting.text import comma_list, count, cut
@@ -31,17 +31,20 @@ def string_notes(blocks: Sequence[Categories | Words], statistics: dict[str, Str
     return tuple(notes)
 
 
-def loss_notes(losses: Mapping[str, str], *, table: bool = False) -> tuple[str, ...]:
-    """Notes on columns with numbers that are not those of the file, or not numbers; those of a `table` can be left out."""
-    notes = []
+def loss_notes(losses: Mapping[str, str], identifiers: Container[str] | None = None) -> tuple[str, ...]:
+    """Notes on columns with numbers that are not those of the file, or not numbers.
+
+    `identifiers` are those of a table that identify the rows; None: the columns have no names, and cannot be left out.
+    """
+    notes, table = [], identifiers is not None
     for name, text in losses.items():
         column = name.removeprefix("column ")
         subject, option = f"Column {repr(name) if column == name and table else column}", shlex.quote(column)
         if vanishes(text):
             note = f"{subject} has numbers that are too small for floats, such as {cut(text)}: they are read as 0."
-        elif not table:
+        elif identifiers is None:
             note = f"{subject} looks like an identifier: floats do not hold integers such as {cut(text)}."
-        elif loss_of(text) is Loss.ZEROS:
+        elif loss_of(text) is Loss.ZEROS and name not in identifiers:
             note = f"{subject} has codes such as {cut(text)}, but is read as numbers. As categories: --categorical {option}"
         else:
             note = f"{subject} looks like an identifier (such as {cut(text)}). To exclude it: --ignore {option}"
