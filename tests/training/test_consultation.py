@@ -100,6 +100,9 @@ def test_copies_of_rows_are_counted_where_they_are_unlikely(tmp_path: Path) -> N
     (note,) = notes(write(tmp_path / "rows.csv", twice, np.tile(labels, 2)))
     assert note.endswith("equal a training row, which makes the test error optimistic: remove copies from the file.")
     assert "of 80 test rows" in note
+    request = Request(str(tmp_path / "rows.csv"), algorithm="average", cv=3, certify=False, parameters={"max_iter": 2})
+    folds = "400 of 400 rows (100.0 %) equal another row, which makes the error of the folds optimistic: "
+    assert any(note.startswith(folds) for note in train(request).notes)
     few = {"sex": np.tile(["f", "m"], N // 2), "city": columns["city"]}
     assert not any("equal a training" in note for note in notes(write(tmp_path / "few.csv", few, labels)))
 

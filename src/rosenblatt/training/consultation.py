@@ -31,9 +31,9 @@ MAX_POSSIBLE_PER_ROW = 10
 OPTIONS = AdviceForm("rosenblatt train")
 
 
-def consult(request: Request, data: Data, prepared: Prepared) -> tuple[str, ...]:
-    """Return notes on the rows of a file that was read whole."""
-    notes = [*about_columns(data), *_about_rows(data, prepared)]
+def consult(request: Request, data: Data, prepared: Prepared, *, folds: bool = False) -> tuple[str, ...]:
+    """Return notes on the rows of a file that was read whole; `folds`: whether they are tested by cross-validation."""
+    notes = [*about_columns(data), *_about_rows(data, prepared, folds)]
     notes += about_classes(request, prepared.classes, np.bincount(prepared.codes, minlength=len(prepared.classes)))
     return (*notes, *_about_scales(request, prepared.recipe))
 
@@ -54,15 +54,18 @@ def about_classes(request: Request, classes: Array, sizes: IntArray) -> Iterator
         yield found.sentence
 
 
-def _about_rows(data: Data, prepared: Prepared) -> Iterator[str]:
+def _about_rows(data: Data, prepared: Prepared, folds: bool) -> Iterator[str]:
     hashes = row_hashes(prepared.X)
     if prepared.X_test is not None:
-        copied, rows = int(np.isin(row_hashes(prepared.X_test), hashes).sum()), int(prepared.X_test.shape[0])
-        if copied > 1 and copied >= MIN_SHARE_COPIED * rows and not _few_possible(data):
-            yield (
-                f"{count(copied)} of {plural(rows, 'test row')} ({percent(copied / rows, 1)}) equal a training row, "
-                "which makes the test error optimistic: remove copies from the file."
-            )
+        tested, copied = "test row", np.isin(row_hashes(prepared.X_test), hashes)
+        equal = "equal a training row, which makes the test error"
+    else:
+        _, places, times = np.unique(hashes, return_inverse=True, return_counts=True)
+        tested, copied, equal = "row", times[places] > 1, "equal another row, which makes the error of the folds"
+    n, rows = int(copied.sum()), len(copied)
+    if (folds or prepared.X_test is not None) and n > 1 and n >= MIN_SHARE_COPIED * rows and not _few_possible(data):
+        share = f"{count(n)} of {plural(rows, tested)} ({percent(n / rows, 1)})"
+        yield f"{share} {equal} optimistic: remove copies from the file."
     forced, rows = len(find_duplicates(prepared.X, prepared.codes).outvoted), len(prepared.y)
     if forced and forced >= MIN_SHARE_FORCED * rows:
         yield (
