@@ -65,7 +65,7 @@ def test_formats_of_floats_refuse_digits_they_do_not_hold(table: Path, ending: s
     assert "use --categorical 'id' or --ignore 'id'" in found.err
     found = rosenblatt("convert", table, table.with_suffix(f".{ending}"), "--categorical", "id", "--ignore", "big")
     assert found.code == 0
-    assert "Column 'zip' looks like an identifier (such as 02163)" in found.err
+    assert "Column 'zip' has codes such as 02163, but is read as numbers. As categories: --categorical zip" in found.err
 
 
 @pytest.mark.parametrize("ending", ["svmlight", "npz"])
@@ -181,9 +181,9 @@ def test_missing_cells_are_filled_and_the_others_kept(tmp_path: Path) -> None:
 
 def test_train_names_identifiers_and_what_to_type(table: Path) -> None:
     found = rosenblatt("train", table, "-o", table.with_suffix(".model"), "--holdout", "0", "--json").json
-    for name, text in (("id", "9007199254740993"), ("big", "1000000000000000001"), ("zip", "02163")):
-        start = f"Column {name!r} looks like an identifier (such as {text}), but is read as numbers. "
-        assert f"{start}To exclude it: --ignore {name!r}; as categories: --categorical {name!r}" in found["notes"]
+    for name, text in (("id", "9007199254740993"), ("big", "1000000000000000001")):
+        assert f"Column {name!r} looks like an identifier (such as {text}). To exclude it: --ignore {name}" in found["notes"]
+    assert "Column 'zip' has codes such as 02163, but is read as numbers. As categories: --categorical zip" in found["notes"]
     assert not any("'x'" in note or "'plus'" in note for note in found["notes"])
     predicted = rosenblatt("predict", table.with_suffix(".model"), table).out.split()
     assert set(predicted) <= {"01", "1"}

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 
+import numpy as np
+
+import rosenblatt as rb
 from commands import rosenblatt
+
+PYTHON = ("max_iter", "w_max", "class_weight=", "time_limit", "Perceptron(", "Scaler", "X.drop", "np.delete", "X has")
 
 
 def test_doctor():
@@ -24,3 +30,39 @@ def test_the_advice_of_the_doctor_is_a_command_that_reads_the_same_data(tmp_path
     assert "No plane separates" in words
     assert "no plane separates these" not in words
     assert "-a pocket` (or -a average or -a soft-margin), which" in " ".join(words.split())
+
+
+def test_advice_names_options_on_the_command_line_and_parameters_in_python(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    n = 120
+    y = (np.arange(n) % 30 == 3).astype(int)
+    X = np.column_stack([np.arange(n), rng.normal(size=n) * 1e6, rng.normal(size=n), np.full(n, 7.0), 3.0 * y])
+    X[3, 4] = X[5, 4]
+    X[[3, 5], 0], X[3] = 3, X[5]
+    names = ["row", "wide", "x", "constant", "paid"]
+    rows = [",".join(map(repr, [*values, label])) for values, label in zip(X.tolist(), y.tolist(), strict=True)]
+    (tmp_path / "rows.csv").write_text("\n".join([",".join([*names, "label"]), *rows]) + "\n")
+    words = " ".join(rosenblatt("doctor", tmp_path / "rows.csv", "--time-limit", "2").out.split())
+    assert not any(name in words for name in PYTHON)
+    assert "such as --max-iter; the weights stay bounded and may never reach --w-max" in words
+    assert "exclude it (--ignore constant)" in words
+    assert "--class-weight balanced" in words
+    found = str(rb.doctor(X, y, feature_names=names, time_limit=2.0))
+    assert " --" not in found
+    assert "-a " not in found
+    assert "max_iter" in found
+    assert "exclude it (X.drop(columns='constant'))" in " ".join(found.split())
+
+
+def test_ids_and_leaks_are_findings(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 60)
+    columns = {"row": np.arange(60), "x": rng.normal(size=60), "status": np.where(y, "open", "closed")}
+    rows = [",".join(map(str, row)) for row in zip(*columns.values(), y, strict=True)]
+    (tmp_path / "rows.csv").write_text("\n".join([",".join([*columns, "label"]), *rows]) + "\n")
+    words = " ".join(rosenblatt("doctor", tmp_path / "rows.csv", "--time-limit", "2").out.split())
+    assert "Column 'row' numbers the rows: exclude it (--ignore row)." in words
+    assert "Column 'status' alone predicts the label (0 of 60 rows wrong; all other columns together: " in words
+    found = rb.doctor(np.column_stack([columns["row"], columns["x"], y]), y, time_limit=2.0)
+    assert [str(one) for one in found.of("identifiers")] == ["Column 0 numbers the rows: exclude it (np.delete(X, 0, axis=1))."]
+    assert found.of("leak")[0].evidence["column"] == 2

@@ -25,6 +25,22 @@ def test_a_table_has_ranges_counts_and_missing_cells(places):
     assert (names.tolist(), words, facts.string_missing.tolist()) == ([3, 1], None, [1, 2])
 
 
+@pytest.mark.parametrize("places", [[], [7], [100, 101, 900]])
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_means_and_deciles_do_not_depend_on_the_cut(places, in_memory):
+    rng = np.random.default_rng(0)
+    x, few = rng.normal(size=1000), rng.integers(0, 2, 1000) + 0.0
+    x[::10] = np.nan
+    facts = Recipe.learn(cut(table(x=x, few=few).features, places), in_memory=in_memory).facts
+    assert facts is not None
+    assert facts.edges is not None
+    assert facts.shares is not None
+    np.testing.assert_allclose(facts.mean, [np.nanmean(x), few.mean()])
+    np.testing.assert_array_equal(facts.edges[0], np.nanquantile(x, np.arange(1, 10) / 10, method="inverted_cdf"))
+    np.testing.assert_allclose(facts.shares[0], 0.1)
+    np.testing.assert_allclose([facts.shares[1].max(), facts.shares[1].sum()], [max(few.mean(), 1 - few.mean()), 1.0])
+
+
 @pytest.mark.parametrize("places", [[], [1], [1, 2]])
 def test_sparse_ranges_include_zeros(places):
     X = np.array([[2.0, 5.0, 0.0], [3.0, -4.0, 0.0], [4.0, 0.0, 0.0]])

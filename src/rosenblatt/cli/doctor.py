@@ -31,6 +31,7 @@ def command(data: str, time_limit: float, as_json: bool, **given: Any) -> None:
     """
     import numpy as np
 
+    from ..data.table import Table
     from ..proofs.doctor.doctor import diagnose
     from ..training.preparation import check_classes
     from .console import bar, out, print_json
@@ -42,8 +43,9 @@ def command(data: str, time_limit: float, as_json: bool, **given: Any) -> None:
     if not as_json:
         print_notes(rows)
     with bar("examining"):
-        names = list(rows.recipe.feature_names)
-        diagnosis = diagnose(rows.X, rows.y, time_limit=time_limit, feature_names=names, train=train)
+        names, table = list(rows.recipe.feature_names), rows.data.features
+        columns = dict(zip(table.names, table.columns, strict=True)) if isinstance(table, Table) else None
+        diagnosis = diagnose(rows.X, rows.y, time_limit=time_limit, feature_names=names, train=train, columns=columns)
     if as_json:
         print_json(diagnosis.to_dict())
     else:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .drift import DriftReport, drift_file
 from .options import about_data, as_json, data_argument, load_first, model_argument, options_for
 
 if TYPE_CHECKING:
@@ -22,15 +23,17 @@ MAX_MATRIX_CLASSES = 12
 @click.command("evaluate")
 @model_argument
 @data_argument
+@drift_file
 @about_data
 @as_json
-def command(model: str, data: str, as_json: bool, **given: Any) -> None:
+def command(model: str, data: str, drift: str | None, as_json: bool, **given: Any) -> None:
     """Measure the accuracy of a model on a labeled file.
 
     Prints the error with its 95 % interval, beside it the error of always predicting the largest class, the confusion matrix
     (rows: true classes, columns: predicted classes), precision, recall and F1 of each class, and the area under the ROC curve
     (for more than two classes: the mean of each class against the rest). A model with probabilities is measured by log loss,
-    Brier score and its reliability: beside each tenth of the probabilities, the share of rows that have the class.
+    Brier score and its reliability: beside each tenth of the probabilities, the share of rows that have the class. Standard
+    error shows how the rows differ from the training rows, as `predict` does.
 
     \b
     Examples:
@@ -44,7 +47,8 @@ def command(model: str, data: str, as_json: bool, **given: Any) -> None:
     from .predict import predict_labeled
 
     loaded = load_first(load_model, model, data)
-    tested = predict_labeled(loaded, data, options_for(loaded, given))
+    report = DriftReport(loaded, data, drift, model)
+    tested = predict_labeled(loaded, data, report.options(options_for(loaded, given)), report)
     confusion = Confusion.of(tested.true, tested.predicted, len(loaded.classes))
     known = tested.scores.shape[1] in (1, len(loaded.classes))
     area = mean_auc(tested.scores, tested.true) if known else math.nan

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
@@ -11,13 +11,13 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 import click
 
 from .console import data_out, note
+from .drift import DriftReport, drift_file
 from .options import about_data, as_json, data_argument, load_first, model_argument, options_for
 
 if TYPE_CHECKING:
     from ..array_types import FloatArray, IntArray
     from ..data.readers import Options
-    from ..data.table import Data
-    from ..models.model import Model, RecipeLike
+    from ..models.model import Model
 
 # Bytes read at a time.
 CHUNK_BYTES = 1 << 24
@@ -35,38 +35,49 @@ CHUNK_BYTES = 1 << 24
     help="Add the probability of each class, in columns named in a first line; needs train --calibrate.",
 )
 @click.option("-o", "--output", metavar="FILE", default="-", help="Write the labels here.  [default: standard output]")
+@drift_file
 @about_data
 @as_json
-def command(model: str, data: str, scores: bool, proba: bool, output: str, as_json: bool, **given: Any) -> None:
+def command(
+    model: str, data: str, scores: bool, proba: bool, output: str, drift: str | None, as_json: bool, **given: Any
+) -> None:
     """Predict the labels of the rows of a file: one label per line.
 
     The file needs no labels; if it has some, the accuracy is printed to standard error. With two classes, a score above 0
     means the second class; with more, there is one score per class, in the order in which `show` lists the classes. The label
     follows the scores, and near the plane another class may be slightly more probable. --json prints one object per line.
 
+    Standard error shows, for each column, the missing cells, the values that the training rows do not have, and numbers far
+    outside of their range; --drift writes a comparison of all columns. Columns that the file lacks, up to half of them, count
+    as missing cells, unless the model was trained with --missing refuse.
+
     \b
     Examples:
       rosenblatt predict adult.safetensors new.csv
       rosenblatt predict a9a.safetensors a9a.t --scores -o scores.tsv
+      rosenblatt predict adult.safetensors new.csv --drift drift.json
       cat new.jsonl | rosenblatt predict m.safetensors - --format jsonl --json
     """
     from ..models.files import load_model
 
     loaded = load_first(load_model, model, data)
+    report = DriftReport(loaded, data, drift, model)
     if scores and proba and not as_json:
         raise click.UsageError("--scores and --proba exclude each other, except with --json")
     if proba and loaded.probability_map is None:
         from .console import Failure
 
         raise Failure(f"{model} has no probabilities; train it with --calibrate sigmoid")
-    prediction = Prediction(loaded, data, options_for(loaded, given), scores, proba, as_json)
+    prediction = Prediction(loaded, data, report.options(options_for(loaded, given)), report, scores, proba, as_json)
     if output == "-":
         prediction.write(data_out())
         return
     from ..atomic_file import write_atomically
-    from .console import check_writable
+    from .console import Failure, check_writable
 
     check_writable(output, data, model)
+    if drift is not None and os.path.realpath(drift) == os.path.realpath(output):
+        raise Failure("two output files have the same name")
     write_atomically(output, prediction.write)
 
 
@@ -77,6 +88,7 @@ class Prediction:
     model: Model
     data: str
     options: Options
+    drift: DriftReport
     with_scores: bool = False
     with_probabilities: bool = False
     as_json: bool = False
@@ -90,7 +102,7 @@ class Prediction:
 
         model, source = self.model, display_name(self.data)
         correct = rows = 0
-        comparable, unknown = True, Unknown(model.recipe)
+        comparable = True
         if self.with_probabilities and not self.as_json:
             file.write(_text_line("label", list(map(str, model.classes.tolist()))).encode())
         for chunk in chunks(self.data, self.options, CHUNK_BYTES):
@@ -106,8 +118,8 @@ class Prediction:
                 except DataError:  # labels that the model does not have
                     comparable = False
             rows += chunk.n_rows
-            unknown.add(chunk)
-        unknown.report(source)
+            self.drift.add(chunk)
+        self.drift.finish()
         if comparable and rows:
             note(f"accuracy {percent(correct / rows, decimals=2)} on {source} ({count(correct)} of {count(rows)})")
 
@@ -128,35 +140,6 @@ class Prediction:
         return json.dumps(result, ensure_ascii=False) + "\n"
 
 
-class Unknown:
-    """Counts what the rows of a file have that a model does not know: columns, and values of categorical columns."""
-
-    def __init__(self, recipe: RecipeLike | None) -> None:
-        self._recipe = recipe
-        self._columns, self._cells = 0, Counter[str]()
-        self._first: dict[str, str] = {}
-
-    def add(self, chunk: Data) -> None:
-        if self._recipe is not None:
-            self._columns = max(self._columns, self._recipe.count_unknown_columns(chunk))
-            for column, cells, value in self._recipe.unknown_categories(chunk):
-                self._cells[column] += cells
-                self._first.setdefault(column, value)
-
-    def report(self, source: str) -> None:
-        """Print a note to standard error for the unused columns, and one for each column with unknown values."""
-        from ..reporting.text import plural, quoted_list
-
-        if self._columns:
-            note(f"ignored {plural(self._columns, 'column')} of {source} that the model does not use")
-        for column, cells in self._cells.items():
-            first = quoted_list([self._first[column]])
-            note(
-                f"column {column!r} of {source} has {plural(cells, 'cell')} with a value that the training rows did not have "
-                f"(first: {first}); scored without a category"
-            )
-
-
 def _text_line(label: object, cells: Iterable[str]) -> str:
     return "\t".join([str(label), *cells]) + "\n"
 
@@ -170,23 +153,21 @@ class PredictedRows(NamedTuple):
     sha256: str | None
 
 
-def predict_labeled(model: Model, data: str, options: Options) -> PredictedRows:
-    """Predict the rows of a labeled file; report what the model does not know."""
+def predict_labeled(model: Model, data: str, options: Options, drift: DriftReport) -> PredictedRows:
+    """Predict the rows of a labeled file; report how they differ from the training rows."""
     import numpy as np
 
     from ..data.readers import is_example
     from ..data.readers.read import chunks, digest, open_source
-    from ..data.readers.sources import display_name
     from ..data.table import codes_of
 
     true, predicted, scores = [], [], []
-    unknown = Unknown(model.recipe)
     with open_source(data) as source:
         for chunk in chunks(source, options, CHUNK_BYTES):
             true.append(codes_of(chunk, model.classes))
             scores.append(model.scores(chunk))
             predicted.append(model.winners(scores[-1]))
-            unknown.add(chunk)
+            drift.add(chunk)
         sha256 = None if is_example(source) else digest(source)
-    unknown.report(display_name(data))
+    drift.finish()
     return PredictedRows(np.concatenate(true), np.concatenate(predicted), np.concatenate(scores), sha256)

@@ -192,6 +192,7 @@ class Data:
     first_row: int = 0  # number of rows of the file before these
     positions: IntArray | None = None  # of these rows in the file, from 0; None: consecutive from `first_row`
     numerals: tuple[str, ...] = ()  # names of the columns of numbers that were read as text, as written
+    absent: tuple[str, ...] = ()  # names of the columns of a model that the file does not have; their cells are missing
     losses: dict[str, str] = field(default_factory=dict)  # columns with numbers that lose something (see `loss_of`): the first
     dates: dict[str, str] = field(
         default_factory=dict
@@ -222,10 +223,13 @@ def rounded_integers(data: Data) -> DataError | None:
     """Return an error if an integer of the file is not the number that was read: a proof would be about other rows."""
     for name, text in lost_integers(data).items():
         what = "numbers" if vanishes(text) else "integers"
+        cells = _numbers_with(data.features, name)
+        is_id = isinstance(data.features, Table) and len(np.unique(cells)) == len(cells)
+        instead = "" if is_id else f", or read it as categories with --categorical {name!r}"
         return DataError(
             data.source,
             f"column {name!r} has {what} that floats may not hold, such as {text}, so that nothing can be proved about it",
-            advice=f"exclude it with --ignore {name!r}, or read it as categories with --categorical {name!r}",
+            advice=f"exclude it with --ignore {name!r}{instead}",
         )
     return None
 

@@ -346,12 +346,6 @@ class MailRecipe:
         indices = np.concatenate([*columns, np.zeros(0, np.uint32)]).astype(np.int32)
         return CSRMatrix(values, indices, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64), self.width)
 
-    def count_unknown_columns(self, X: ModelInput) -> int:
-        return 0
-
-    def unknown_categories(self, X: ModelInput) -> list[tuple[str, int, str]]:
-        return []
-
     def to_parts(self) -> Parts:
         return {"kind": KIND, "bits": self.bits, "features": self.features, "names": [list(pair) for pair in self.names]}, {}
 

@@ -103,10 +103,6 @@ class Categories:
     def feature_name(self, feature: int) -> str:
         return f"{self.name}={self.values[feature] if feature < len(self.values) else MISSING}"
 
-    def unknown(self, cells: Array) -> list[str]:
-        """The cells whose value has no feature; missing cells are not counted."""
-        return [cell for cell in cells if cell not in self._places and cell is not None]
-
     def sparse(self, cells: Array) -> CSRMatrix:
         places = self._places
         codes = np.array([places.get(cell, -1) for cell in cells], np.int32)

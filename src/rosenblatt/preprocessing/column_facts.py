@@ -2,9 +2,9 @@
 
 Later rows are compared with them: drift reports and explanations read them, predictions do not.
 
-A stored set of facts is the number of rows, and arrays: minimum and maximum (float64) and missing (int64) with one entry for
-each numeric column; string_missing (int64) with one for each column of strings; counts0, counts1, ... (int64) with one for
-each value of a categorical column.
+A stored set of facts is the number of rows, and arrays. minimum, maximum (float64) and missing (int64) have one entry for each
+numeric column; mean, edges and shares (float64), which sparse rows do not have, one, nine and ten. string_missing (int64) has
+one for each column of strings, counts0, counts1, ... (int64) have one for each value of a categorical column.
 """
 
 from __future__ import annotations
@@ -38,16 +38,23 @@ class ColumnFacts:
     missing: IntArray
     counts: tuple[IntArray | None, ...]  # of each value of a categorical column; None for a column of text
     string_missing: IntArray
+    # Of rows that are not sparse: means, deciles (9 a column), and the shares of cells in the bins between them (10 a column).
+    mean: FloatArray | None = None
+    edges: FloatArray | None = None
+    shares: FloatArray | None = None
 
     def take(self, numbers: BoolArray, strings: Sequence[int]) -> ColumnFacts:
         """The facts of some of the numeric columns, and of some of the columns of strings."""
         counts = tuple(self.counts[place] for place in strings)
         low, high = self.minimum[numbers], self.maximum[numbers]
-        return ColumnFacts(self.rows, low, high, self.missing[numbers], counts, self.string_missing[list(strings)])
+        more = (None if each is None else each[numbers] for each in (self.mean, self.edges, self.shares))
+        return ColumnFacts(self.rows, low, high, self.missing[numbers], counts, self.string_missing[list(strings)], *more)
 
     def to_arrays(self) -> dict[str, Any]:
         """The facts as arrays of a model file."""
         arrays = {"minimum": self.minimum, "maximum": self.maximum, "missing": self.missing}
+        if self.mean is not None and self.edges is not None and self.shares is not None:
+            arrays |= {"mean": self.mean, "edges": self.edges, "shares": self.shares}
         if self.counts:
             arrays["string_missing"] = self.string_missing
         return arrays | {f"counts{place}": counts for place, counts in enumerate(self.counts) if counts is not None}
@@ -75,6 +82,12 @@ def facts_from_arrays(
     minimum, maximum = (_array(arrays, name, np.float64, columns) for name in ("minimum", "maximum"))
     if not (np.isfinite(minimum).all() and np.isfinite(maximum).all() and (minimum <= maximum).all()):
         raise ValueError("a recipe's ranges of columns must be finite and ascend")
+    mean = edges = shares = None
+    if "mean" in arrays:
+        mean, edges = (_finite(arrays, name, shape) for name, shape in (("mean", (columns,)), ("edges", (columns, 9))))
+        shares = _finite(arrays, "shares", (columns, 10))
+        if (edges[:, 1:] < edges[:, :-1]).any() or (shares < 0).any() or (shares > 1).any():
+            raise ValueError("a recipe's edges must ascend, and its shares must be from 0 to 1")
     missing = _counts(arrays, "missing", columns, rows)
     string_missing = _counts(arrays, "string_missing", len(strings), rows) if strings else np.zeros(0, np.int64)
     counts: list[IntArray | None] = []
@@ -86,7 +99,14 @@ def facts_from_arrays(
         if int(each.sum()) + int(string_missing[place]) > rows:
             raise ValueError(f"a recipe's counts of categories exceed its {plural(rows, 'row')}")
         counts.append(each)
-    return ColumnFacts(rows, minimum, maximum, missing, tuple(counts), string_missing)
+    return ColumnFacts(rows, minimum, maximum, missing, tuple(counts), string_missing, mean, edges, shares)
+
+
+def _finite(arrays: dict[str, Any], name: str, shape: tuple[int, ...]) -> FloatArray:
+    array = arrays.pop(name, None)
+    if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.shape != shape or not np.isfinite(array).all():
+        raise ValueError(f"a recipe's {name} must be finite floats of shape {shape}")
+    return array
 
 
 def _array(arrays: dict[str, Any], name: str, dtype: type, length: int) -> Any:

@@ -1,4 +1,4 @@
-"""Medians of columns: exact if all rows may stay in memory, otherwise of evenly spaced rows.
+"""Medians and deciles of columns: exact if all rows may stay in memory, otherwise of evenly spaced rows.
 
 A stream keeps every s-th row, where s doubles whenever the kept cells exceed a limit. Up to this limit, medians are exact;
 beyond it, they are those of at least half as many rows. Chunk boundaries do not matter.
@@ -10,10 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..array_types import FloatArray
+from ..array_types import FloatArray, IntArray
 
 KEPT_CELLS = 1 << 22  # of all columns of a stream, 32 MB
 MIN_KEPT_ROWS = 1 << 10
+BINNED_ROWS = 10_000  # from which deciles are computed, about
 
 
 class Medians:
@@ -37,9 +38,31 @@ class Medians:
             self._parts = [[np.concatenate(parts)[::2]] for parts in self._parts]
             self._stride, self._kept = 2 * self._stride, (self._kept + 1) // 2
 
+    def cells(self, column: int) -> FloatArray:
+        """The cells of a column that are kept."""
+        return np.concatenate([np.zeros(0), *self._parts[column]])
+
+    def bins(self) -> tuple[FloatArray, FloatArray]:
+        """The deciles of each column, and the shares of its cells up to each of them and above, from some of the rows."""
+        edges, shares = np.zeros((len(self._parts), 9)), np.zeros((len(self._parts), 10))
+        for column in range(len(self._parts)):
+            cells = self.cells(column)
+            cells = cells[:: max(1, len(cells) // BINNED_ROWS)]
+            cells = cells[~np.isnan(cells)]
+            if len(cells):
+                edges[column] = np.sort(cells)[(len(cells) * np.arange(1, 10) + 9) // 10 - 1]
+                shares[column] = count_in_bins(cells, edges[column]) / len(cells)
+        return edges, shares
+
     def medians(self) -> FloatArray:
         """The median of the cells of each column that are not missing; 0 for a column without any."""
         return np.array([_median(np.concatenate(parts)) if parts else 0.0 for parts in self._parts], np.float64)
+
+
+def count_in_bins(cells: FloatArray, edges: FloatArray) -> IntArray:
+    """How many cells are at most the first edge, above it and at most the second, ..., and above the last."""
+    counts: IntArray = np.bincount(np.searchsorted(edges, cells, side="left"), minlength=len(edges) + 1)
+    return counts
 
 
 def _median(cells: FloatArray) -> float:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ..array_types import BoolArray, FloatArray, IntArray
+from ..proofs.doctor.identifiers import identifier
 from .choices import Choices
 from .column_facts import ColumnFacts, facts_of
 from .date_parts import expand_parts, parts_of
@@ -20,7 +22,7 @@ MIN_PART_RANGE = 1e-6
 
 
 class NumberStatistics:
-    """Moments of the inputs of numeric columns (see `Numbers`) and, if they fill missing cells, medians of the columns."""
+    """Moments of the inputs of numeric columns (see `Numbers`), and medians and deciles of the columns."""
 
     def __init__(self, columns: int, dates: Mapping[int, str], choices: Choices) -> None:
         """`dates`: the kinds of the columns that are dates."""
@@ -30,26 +32,28 @@ class NumberStatistics:
         self._own = np.flatnonzero(self._inputs[:, 1] == 0)  # the input that is the column itself, for each column
         self._expands = bool(dates)
         self.moments = Moments(len(pairs), choices.degree, choices.scale in ("auto", "standard"))
-        self._medians = Medians(columns, in_memory=choices.in_memory) if choices.fill == "median" else None
+        self._medians = Medians(columns, in_memory=choices.in_memory)
 
     def add(self, columns: Sequence[FloatArray], rows: int) -> None:
         """Add some rows as columns."""
         if not columns:
             self.moments.rows += rows
             return
-        if self._medians is not None:
-            self._medians.add(columns)
+        self._medians.add(columns)
         for start in range(0, rows, ROWS_PER_BLOCK):
             self._add_block(np.column_stack([column[start : start + ROWS_PER_BLOCK] for column in columns]))
 
     def add_array(self, X: FloatArray) -> None:
         """Add rows."""
-        if self._medians is not None:
-            self._medians.add(list(X.T))
+        self._medians.add(list(X.T))
         self._add_block(X)
 
     def _add_block(self, X: FloatArray) -> None:
         self.moments.add(expand_parts(X, self._inputs) if self._expands else X)
+
+    def is_identifier(self, column: int, name: str) -> bool:
+        """Whether the cells of a column identify the rows."""
+        return identifier(self._medians.cells(column), name) is not None
 
     @property
     def missing(self) -> IntArray:
@@ -60,12 +64,14 @@ class NumberStatistics:
     @property
     def fill(self) -> FloatArray:
         """What replaces missing cells of each column; 0 if all are missing."""
-        return self.moments.means[self._own] if self._medians is None else self._medians.medians()
+        return self.moments.means[self._own] if self.choices.fill != "median" else self._medians.medians()
 
     def facts(self, strings: Sequence[StringStatistics] = ()) -> ColumnFacts:
         """The facts about the columns, and those of columns of strings."""
         low, high = self.moments.minimum[self._own], self.moments.maximum[self._own]
-        return facts_of(self.moments.rows, low, high, self.missing, [column.facts for column in strings])
+        facts = facts_of(self.moments.rows, low, high, self.missing, [column.facts for column in strings])
+        edges, shares = self._medians.bins()
+        return replace(facts, mean=self.moments.means[self._own], edges=edges, shares=shares)
 
     def numbers(self, *, keep_some: bool) -> tuple[Numbers, Scaling]:
         """How the columns become features, and their scaling. Constant inputs are left out, unless `keep_some` and all are."""

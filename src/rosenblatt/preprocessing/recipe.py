@@ -148,27 +148,6 @@ class Recipe:
         blocks = [block.sparse(as_strings(data.features.columns[places[block.name]])) for block in self.strings]
         return hstack([CSRMatrix.from_dense(dense), *blocks], data.n_rows)
 
-    def count_unknown_columns(self, X: MatrixLike | Data | Table | CSRMatrix) -> int:
-        """The number of columns that are not part of the recipe and therefore not used."""
-        data = as_data(X)
-        features = data.features
-        if isinstance(features, Table):
-            # A reader leaves out what is not required, and names all columns in `headers`.
-            found = {*features.names, *data.headers} - {data.label_name, *self.constant}
-            return len(found - set(self.names)) if self.kind == "table" else 0
-        return max(0, features.shape[1] - self.numbers.columns) if isinstance(features, CSRMatrix) else 0
-
-    def unknown_categories(self, X: MatrixLike | Data | Table | CSRMatrix) -> list[tuple[str, int, str]]:
-        """The categorical columns with values that the training rows did not have: name, number of cells, first value."""
-        table, found = as_data(X).features, []
-        if self.kind == "table" and isinstance(table, Table):
-            places = {name: place for place, name in enumerate(table.names)}
-            for block in self.strings:
-                if isinstance(block, Categories):
-                    unknown = block.unknown(as_strings(table.columns[places[block.name]]))
-                    found += [(block.name, len(unknown), unknown[0])] if unknown else []
-        return found
-
     def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The recipe as JSON values and arrays."""
         from .recipe_parts import to_parts

@@ -20,9 +20,9 @@ from .column_facts import MAX_SPARSE_COLUMNS, facts_of
 from .number_statistics import NumberStatistics, without_unused
 from .numeric import Numbers
 from .recipe import Recipe
-from .recipe_notes import constant_notes, date_notes, id_notes, loss_notes, missing_notes, string_notes
+from .recipe_notes import constant_notes, date_notes, identifier_notes, loss_notes, missing_notes, string_notes
 from .scaling import choose_scaling
-from .statistics import IdCheck, Moments, SparseMoments, StringStatistics
+from .statistics import Moments, SparseMoments, StringStatistics
 
 
 def fit_recipe(chunks: Iterable[MatrixLike | Data | Table], choices: Choices) -> Recipe:
@@ -104,12 +104,11 @@ def _fit_tables(chunks: Iterable[Data], head: Data, choices: Choices) -> Recipe:
     numeric: list[str] = []
     for name, cells in zip(names, _table(head).columns, strict=True):
         if name in declared or cells.dtype.kind == "O":
-            strings[name] = StringStatistics(head.source, name, declared.get(name))
+            strings[name] = StringStatistics(head.source, name, declared.get(name), may_drop=choices.drop_constant)
         else:
             numeric.append(name)
     dates = {name: kind for name, kind in head.dates.items() if name in numeric}
     statistics = NumberStatistics(len(numeric), {numeric.index(name): kind for name, kind in dates.items()}, choices)
-    ids = {name: IdCheck() for name in numeric if name not in dates}
     losses: dict[str, str] = {}
     for data in chunks:
         losses = data.losses | losses
@@ -119,14 +118,12 @@ def _fit_tables(chunks: Iterable[Data], head: Data, choices: Choices) -> Recipe:
         columns = dict(zip(names, table.columns, strict=True))
         for name, column in strings.items():
             column.add(as_strings(columns[name]))
-        parsed = {name: as_numbers(columns[name], data, name) for name in numeric}
-        for name, check in ids.items():
-            check.add(parsed[name])
-        statistics.add(list(parsed.values()), data.n_rows)
+        statistics.add([as_numbers(columns[name], data, name) for name in numeric], data.n_rows)
     statistics.moments.finish()
     _check_statistics(head, statistics.moments)
     blocks = tuple(column.finish() for column in strings.values())
-    found = id_notes([name for name in numeric if name in ids], ids, losses)
+    lost = {name: losses[name] for name in numeric if name in losses}
+    found = loss_notes(lost, {name for name in lost if statistics.is_identifier(numeric.index(name), name)})
     whole = Recipe("table", Numbers(len(numeric)), names=names, number_names=tuple(numeric), strings=blocks, notes=found)
     return _complete(whole, statistics, strings, dates)
 
@@ -134,7 +131,7 @@ def _fit_tables(chunks: Iterable[Data], head: Data, choices: Choices) -> Recipe:
 def _complete(
     recipe: Recipe, statistics: NumberStatistics, strings: dict[str, StringStatistics], dates: dict[str, str]
 ) -> Recipe:
-    """The recipe with its numbers, and without the columns that are constant in the training rows."""
+    """The recipe with its numbers, and without columns that are constant, or identify the rows, in the training rows."""
     choices, rows = statistics.choices, statistics.moments.rows
     facts = statistics.facts(list(strings.values()))
     lost = facts.string_missing.tolist()
@@ -146,17 +143,24 @@ def _complete(
     varies = [isinstance(block, Words) or block.width > 1 or 0 < n < rows for block, n in zip(blocks, lost, strict=True)]
     if not choices.drop_constant:
         varies = [True] * len(blocks)
+    identifiers = [column for column in strings.values() if column.is_identifier]
+    varies = [one and not strings[block.name].is_identifier for one, block in zip(varies, blocks, strict=True)]
+    if identifiers and not any(varies) and not recipe.number_names:
+        raise identifiers[0].too_many(option="--categorical")
     numbers, scaling = statistics.numbers(keep_some=not any(varies))
     kept, used = without_unused(numbers) if choices.drop_constant else (numbers, np.ones(numbers.columns, bool))
     number_names = tuple(name for name, one in zip(recipe.number_names, used.tolist(), strict=True) if one)
     places = [place for place, one in enumerate(varies) if one]
     chosen = {*number_names, *(blocks[place].name for place in places)}
-    constant = tuple(name for name in recipe.names if name not in chosen)
+    dropped = tuple(name for name in recipe.names if name not in chosen)
+    identifying = {column.name for column in identifiers}
+    constant = [name for name in dropped if name not in identifying]
     missing = dict(zip(recipe.number_names, facts.missing.tolist(), strict=True))
     notes = (
         *string_notes([blocks[place] for place in places], strings),
         *recipe.notes,
         *date_notes({name: kind for name, kind in dates.items() if name in chosen}),
+        *identifier_notes(identifiers),
         *constant_notes(constant, all_of_them=choices.drop_constant and not (any(varies) or statistics.varies)),
         *missing_notes(
             {name: missing[name] for name in number_names if missing[name]},
@@ -177,7 +181,7 @@ def _complete(
         facts=facts.take(used, places),
         scale=scaling.kind,
         dates=tuple((name, kind) for name, kind in dates.items() if name in chosen),
-        constant=constant,
+        constant=dropped,
     )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Container, Mapping, Sequence
 
-from ..data.table import vanishes
+from ..data.table import Loss, loss_of, vanishes
 from ..reporting.text import comma_list, count, cut
 from .categorical import MISSING, Categories, Words
-from .statistics import MAX_WORDS_COUNTED, IdCheck, StringStatistics
+from .statistics import MAX_WORDS_COUNTED, StringStatistics
 
 MAX_COLUMNS_LISTED = 20
 MAX_CONSTANT_LISTED = 8
@@ -30,28 +31,35 @@ def string_notes(blocks: Sequence[Categories | Words], statistics: dict[str, Str
     return tuple(notes)
 
 
-def id_notes(numeric: Sequence[str], ids: dict[str, IdCheck], losses: dict[str, str]) -> tuple[str, ...]:
-    notes = []
-    for name in numeric:
-        if name in losses and vanishes(losses[name]):
-            example = f"Column {name!r} has numbers that are too small for floats, such as {cut(losses[name])}"
-            notes.append(f"{example}: they are read as 0.")
-        elif name in losses:
-            example = f"Column {name!r} looks like an identifier (such as {cut(losses[name])}), but is read as numbers."
-            notes.append(f"{example} To exclude it: --ignore {name!r}; as categories: --categorical {name!r}")
-        elif ids[name].looks_like_id:
-            notes.append(f"Column {name!r} looks like a row id. To exclude it: --ignore {name!r}")
+def loss_notes(losses: Mapping[str, str], identifiers: Container[str] | None = None) -> tuple[str, ...]:
+    """Notes on columns with numbers that are not those of the file, or not numbers.
+
+    `identifiers` are those of a table that identify the rows; None: the columns have no names, and cannot be left out.
+    """
+    notes, table = [], identifiers is not None
+    for name, text in losses.items():
+        column = name.removeprefix("column ")
+        subject, option = f"Column {repr(name) if column == name and table else column}", shlex.quote(column)
+        if vanishes(text):
+            note = f"{subject} has numbers that are too small for floats, such as {cut(text)}: they are read as 0."
+        elif identifiers is None:
+            note = f"{subject} looks like an identifier: floats do not hold integers such as {cut(text)}."
+        elif loss_of(text) is Loss.ZEROS and name not in identifiers:
+            note = f"{subject} has codes such as {cut(text)}, but is read as numbers. As categories: --categorical {option}"
+        else:
+            note = f"{subject} looks like an identifier (such as {cut(text)}). To exclude it: --ignore {option}"
+        notes.append(note)
     return tuple(notes)
 
 
-def loss_notes(losses: dict[str, str]) -> tuple[str, ...]:
-    """Notes on columns without names."""
-    return tuple(
-        f"Column {name} has numbers that are too small for floats, such as {cut(text)}: they are read as 0."
-        if vanishes(text)
-        else f"Column {name} looks like an identifier: floats do not hold integers such as {cut(text)}."
-        for name, text in losses.items()
-    )
+def identifier_notes(columns: Sequence[StringStatistics]) -> tuple[str, ...]:
+    """The notes on columns of strings that were left out, because the rows have values of their own."""
+    notes = []
+    for column in columns:
+        name = column.name.removeprefix("column ")
+        subject, option = f"Column {repr(name) if name == column.name else name}", shlex.quote(name)
+        notes.append(f"{subject} was left out: {column.distinct_values}, like an id. To use it: --categorical {option}")
+    return tuple(notes)
 
 
 def constant_notes(names: Sequence[str], *, all_of_them: bool = False) -> tuple[str, ...]:

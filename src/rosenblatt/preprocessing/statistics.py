@@ -5,13 +5,15 @@ collected into blocks of a fixed size: NumPy computes the mean and the sum of sq
 order by the update of Chan, Golub and LeVeque, "Algorithms for computing the sample variance", 1983.
 
 A column of strings is text if, in its first 1,000 rows, more than half of the cells are distinct and have three words or more
-on average; else it is categorical. A categorical column is rejected if it looks like an id: over 10,000 distinct values, or
-distinct values in more than half of over a hundred rows.
+on average; else it is categorical. A categorical column identifies the rows if at least nine of ten of its cells, and at least
+ten, have a value of their own, or if it has more distinct values than half of over a hundred rows: of the values of later rows,
+few or none would be known. A column with over 10,000 distinct values is rejected, unless it identifies the rows.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from itertools import chain
 from typing import Any, Literal, cast
@@ -28,8 +30,9 @@ from .categorical import Categories, Words, words_of
 ROWS_PER_BLOCK = 4096
 FEATURES_PER_BLOCK = 1 << 18  # limits the rows of a block, so that it stays in a cache
 SAMPLE_ROWS = 1_000  # rows that decide the kind of a column
-MIN_ROWS_OF_AN_ID = 100
-MAX_EXACT_INTEGER = 2.0**53
+# A column of strings identifies the rows from this many cells on, and from this share of cells with a value of their own; or if
+# it has more distinct values than half of its rows, which must be more.
+MIN_OWN_VALUES, MIN_OWN_SHARE, MIN_ROWS_OF_AN_ID = 10, 0.9, 100
 MAX_CATEGORIES = 10_000
 MAX_CATEGORY_CHARS = 1_000
 MAX_WORDS_COUNTED = 1 << 20  # distinct words of a column
@@ -219,29 +222,6 @@ def _spread(array: Array, places: IntArray, width: int, empty: float) -> Array:
     return wider
 
 
-class IdCheck:
-    """Whether the first cells of a numeric column look like row ids."""
-
-    def __init__(self) -> None:
-        self._cells = np.zeros(0)
-
-    def add(self, cells: FloatArray) -> None:
-        if len(self._cells) < SAMPLE_ROWS:
-            self._cells = np.concatenate([self._cells, cells[: SAMPLE_ROWS - len(self._cells)]])
-
-    @property
-    def looks_like_id(self) -> bool:
-        """Whether there are more than 100 cells, all of them distinct integers that floats hold exactly.
-
-        Every larger float is an integer.
-        """
-        cells = self._cells
-        exact = np.isfinite(cells) & (abs(cells) <= MAX_EXACT_INTEGER)
-        if len(cells) <= MIN_ROWS_OF_AN_ID or not exact.all() or (cells != np.round(cells)).any():
-            return False
-        return len(np.unique(cells)) == len(cells)
-
-
 # --- Columns of strings
 
 
@@ -256,15 +236,17 @@ def _is_number(value: str) -> bool:
 class StringStatistics:
     """The values or words of a column of strings; its kind is given or decided by the first rows."""
 
-    def __init__(self, source: str, name: str, kind: Literal["words", "names"] | None) -> None:
-        self.source, self.name, self.kind = source, name, kind
+    def __init__(
+        self, source: str, name: str, kind: Literal["words", "names"] | None = None, *, may_drop: bool = False
+    ) -> None:
+        self.source, self.name, self.kind, self._may_drop = source, name, kind, may_drop
         self.declared = kind is not None
         self.rows = 0
         self._first: list[str | None] = []
         self._names: Counter[str] = Counter()
         self._missing = 0
         self._words: Counter[str] = Counter()
-        self.truncated = False  # whether words beyond the limit were not counted
+        self.truncated = False  # whether words or values beyond the limit were not counted
 
     def add(self, cells: Array | list[str | None]) -> None:
         at = 0
@@ -285,9 +267,27 @@ class StringStatistics:
             if not kept:
                 raise DataError(self.source, f"no word occurs in {MIN_ROWS_OF_A_WORD} rows", column=self.name)
             return Words(self.name, kept)
-        if not self.declared and self.rows > MIN_ROWS_OF_AN_ID and len(self._names) > self.rows / 2:
-            raise self._too_many(f"{count(len(self._names))} distinct non-numeric values in {plural(self.rows, 'row')}")
+        if self._mostly_distinct and not self.is_identifier:
+            raise self.too_many()
         return Categories(self.name, tuple(sorted(self._names)))
+
+    @property
+    def is_identifier(self) -> bool:
+        """Whether the column is left out, because its values identify the rows."""
+        if self.kind != "names" or self.declared or not self._may_drop or self.unread_number is not None:
+            return False
+        own = sum(rows == 1 for rows in self._names.values())
+        present = self.rows - self._missing
+        return self.truncated or self._mostly_distinct or (present >= MIN_OWN_VALUES and own >= MIN_OWN_SHARE * present)
+
+    @property
+    def _mostly_distinct(self) -> bool:
+        return self.kind == "names" and not self.declared and self.rows > MIN_ROWS_OF_AN_ID and len(self._names) > self.rows / 2
+
+    @property
+    def distinct_values(self) -> str:
+        distinct = f"over {count(MAX_CATEGORIES)}" if self.truncated else count(len(self._names))
+        return f"{distinct} distinct non-numeric values in {plural(self.rows, 'row')}"
 
     @property
     def facts(self) -> tuple[IntArray | None, int]:
@@ -321,24 +321,43 @@ class StringStatistics:
             self._count_words([set(words_of(cell)) for cell in cells[start : start + SAMPLE_ROWS] if cell])
 
     def _count_names(self, cells: Array | list[str | None]) -> None:
-        here: Counter[str | None] = Counter(cells if isinstance(cells, list) else cells.tolist())
+        cells = cells if isinstance(cells, list) else cells.tolist()
+        here: Counter[str | None] = Counter(cells)
         self._missing += here.pop(None, 0)
-        self._names.update(cast("Counter[str]", here))
-        if len(self._names) > MAX_CATEGORIES:
-            raise self._too_many(f"over {count(MAX_CATEGORIES)} distinct non-numeric values")
+        if self.truncated:
+            return
+        if len(self._names) + len(here) > MAX_CATEGORIES and len(self._names.keys() | here.keys()) > MAX_CATEGORIES:
+            self._exceed(cells)
+        else:
+            self._names.update(cast("Counter[str]", here))
         if max(map(len, self._names), default=0) > MAX_CATEGORY_CHARS:
             sentence = f"a value has over {count(MAX_CATEGORY_CHARS)} characters, which looks like text"
             option, advice = "--text", "use --text or --ignore"
             raise DataError(self.source, sentence, column=self.name, option=option, advice=advice)
 
-    def _too_many(self, description: str) -> DataError:
+    def _exceed(self, cells: list[str | None]) -> None:
+        """Stop counting where there are too many values; raise DataError unless they identify the rows up to there."""
+        before = self.rows - len(cells)
+        for row, cell in enumerate(cells, before + 1):
+            if cell is not None:
+                self._names[cell] += 1
+            if len(self._names) == MAX_CATEGORIES + 1:
+                self.truncated = self._may_drop and not self.declared and 2 * len(self._names) > row
+                break
+        if not self.truncated or self.unread_number is not None:
+            raise self.too_many(f"over {count(MAX_CATEGORIES)} distinct non-numeric values")
+
+    def too_many(self, values: str = "", option: str = IGNORE_OPTION) -> DataError:
         """The error for a column with too many values to be categorical: numbers with decimal commas, or an id."""
         example = min(self._names)
-        sentence = f"{description} (such as {cut(example)!r})"
+        sentence = f"{values or self.distinct_values} (such as {cut(example)!r})"
         if DECIMAL_COMMA.fullmatch(example):
             return DataError(self.source, f"{sentence}; numbers must have a decimal point, not a comma", column=self.name)
-        advice = f"if it is an id, {IGNORE_ADVICE}"
-        return DataError(self.source, sentence, column=self.name, option=IGNORE_OPTION, advice=advice)
+        option = f"{option} {shlex.quote(self.name.removeprefix('column '))}"
+        advice = f"if it is an id, exclude it with {option}"
+        if not option.startswith(IGNORE_OPTION):
+            sentence, advice = f"{sentence}, like an id, and no other column", f"use {option}, or --text for its words"
+        return DataError(self.source, sentence, column=self.name, option=option, advice=advice)
 
     def _count_words(self, bags: list[set[str]]) -> None:
         counts = self._words

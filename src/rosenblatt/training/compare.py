@@ -13,10 +13,11 @@ from ..array_types import BoolArray, IntArray
 from ..catalog import ALGORITHMS
 from ..data.problem import classes_and_codes
 from ..data.readers.read import read
-from ..data.table import typed_labels
+from ..data.table import Data, typed_labels
 from ..online.run import OutOfRangeError
 from ..progress import ProgressCallback
 from ..svm.not_separable import NotSeparable
+from .consultation import consult
 from .metrics import Confusion
 from .preparation import Prepared, Split, check_classes, hold_out, prepare, require_labels
 from .request import Request
@@ -102,18 +103,22 @@ def prepare_comparison(request: Request) -> Comparison:
     """
     data = read(request.data, request.options)
     if request.test is not None or request.holdout is not None:
-        return Comparison(prepare(request, hold_out(request, data)))
+        return Comparison(_consulted(request, data, prepare(request, hold_out(request, data))))
     classes, codes = classes_and_codes(typed_labels(require_labels(data)))
     check_classes(data, classes)
     fewest = int(np.bincount(codes).min())
     cells = data.features.shape[0] * data.features.shape[1]
     if request.cv is None and (fewest < 2 or (not hasattr(data.features, "indptr") and cells > MAX_FOLDED_CELLS)):
-        return Comparison(prepare(request, hold_out(request, data)))
+        return Comparison(_consulted(request, data, prepare(request, hold_out(request, data))))
     n_folds = request.cv or min(DEFAULT_FOLDS, fewest)
     fold = assign_folds(codes, n_folds, request.seed, classes.tolist())
     untested = replace(request, cv=None, holdout=0.0)
     parts = (prepare(untested, Split(data.take(fold != number), data.take(fold == number))) for number in range(n_folds))
-    return Comparison(prepare(untested, Split(data)), tuple(parts))
+    return Comparison(_consulted(request, data, prepare(untested, Split(data)), folds=True), tuple(parts))
+
+
+def _consulted(request: Request, data: Data, prepared: Prepared, *, folds: bool = False) -> Prepared:
+    return replace(prepared, notes=(*prepared.notes, *consult(request, data, prepared, folds=folds)))
 
 
 def choose_algorithms(rows: Comparison, names: list[str] | None) -> tuple[list[str], list[str]]:

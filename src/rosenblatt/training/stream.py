@@ -35,6 +35,7 @@ from ..preprocessing.recipe import Recipe
 from ..progress import Progress, ProgressCallback
 from ..reporting.text import percent, plural
 from ..scores import linear_scores, winners
+from .consultation import about_classes, about_columns
 from .metrics import Confusion
 from .preparation import (
     check_classes,
@@ -106,6 +107,8 @@ def train_stream(
             fit_from_cache(estimator, caches.train)
         test = None if caches.test is None else _count_errors(estimator, caches.test)
         sample = sample_rows(caches.train)
+        classes = about_classes(request, caches.train.classes, caches.train.counts)
+        order = [FILE_ORDER_NOTE] if in_file_order else []
         return Outcome(
             request,
             caches.recipe,
@@ -118,7 +121,7 @@ def train_stream(
             total_seconds=time.perf_counter() - started,
             compile_seconds=times.compile,
             test_is_training_file=same_file(request, caches.provenance.get("sha256"), caches.provenance.get("test_sha256")),
-            notes=(*caches.notes, *([FILE_ORDER_NOTE] if in_file_order else []), *messages_of(warned, estimator.stop_)),
+            notes=(*caches.notes, *order, *classes, *messages_of(warned, estimator.stop_)),
             sample=sample,
             provenance=caches.provenance,
         )
@@ -175,9 +178,8 @@ def _open_caches(
 def _reopened(train: Cache, test: Cache | None) -> Caches:
     notes = train.notes
     arrays = {name: np.array(values, dtype) for name, (dtype, values) in notes["arrays"].items()}
-    recipe = Recipe.from_parts(notes["recipe"], arrays)
     used = f"the cache {train.path} was used again"
-    return Caches(train, test, recipe, notes["provenance"], (*notes["notes"], used))
+    return Caches(train, test, Recipe.from_parts(notes["recipe"], arrays), notes["provenance"], (*notes["notes"], used))
 
 
 def _build_caches(request: Request, train: Path, test: Path | None, key: str, watch: ProgressCallback | None) -> Caches:
@@ -208,7 +210,7 @@ def _build_caches(request: Request, train: Path, test: Path | None, key: str, wa
                     testing.write(chunk)
                 test_digest = None if is_example(file) else file.sha256
         untested = reason_without_test(request) if testing is not None and not testing.rows else None
-        notes = tuple(note for note in (first.note, *recipe.notes, untested) if note)
+        notes = tuple(note for note in (first.note, *recipe.notes, *about_columns(first), untested) if note)
         provenance = describe_provenance(request, first, digest, training.rows, test_digest)
         meta, arrays = recipe.to_parts()
         plain = {name: (array.dtype.str, array.tolist()) for name, array in arrays.items()}
@@ -290,18 +292,14 @@ def sample_rows(cache: Cache) -> tuple[Matrix, Array]:
     if n > SAMPLE_ROWS:
         starts = np.linspace(0, n - SAMPLE_BLOCK_ROWS, SAMPLE_ROWS // SAMPLE_BLOCK_ROWS).astype(int).tolist()
     parts = []
-    for start in starts:
-        stop = start + SAMPLE_BLOCK_ROWS
+    for start, stop in ((start, start + SAMPLE_BLOCK_ROWS) for start in starts):
         parts.append((cache.chunk(start, stop).copy(), cache.codes[start:stop].copy()))
         cache.drop(0, n)  # all, since neighboring pages are mapped as well
     codes = np.concatenate([codes for _, codes in parts])
-    rows: Matrix
-    if cache.header.sparse:
-        import scipy.sparse as sp
+    import scipy.sparse as sp
 
-        rows = sp.vstack([rows for rows, _ in parts], format="csr")
-    else:
-        rows = np.concatenate([rows for rows, _ in parts])
+    blocks = [rows for rows, _ in parts]
+    rows: Matrix = sp.vstack(blocks, format="csr") if cache.header.sparse else np.concatenate(blocks)
     return rows, cache.classes[codes]
 
 

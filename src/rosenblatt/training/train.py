@@ -21,6 +21,7 @@ from ..probabilities.measures import ProbabilityTest
 from ..progress import Progress, ProgressCallback, progress_callback
 from ..svm.not_separable import NotSeparable
 from .choose import choose
+from .consultation import consult
 from .metrics import Confusion
 from .preparation import (
     Prepared,
@@ -186,7 +187,7 @@ def train(request: Request, watch: ProgressCallback | None = None) -> Outcome:
         total_seconds=time.perf_counter() - started,
         compile_seconds=fitted.compile_seconds,
         test_is_training_file=same_file(request, digest, prepared.test_sha256),
-        notes=(*prepared.notes, *choice.notes, *fitted.warnings),
+        notes=(*prepared.notes, *consult(request, data, prepared, folds=bool(folds)), *choice.notes, *fitted.warnings),
         prepared=prepared,
         provenance=describe_provenance(request, data, digest, len(prepared.y), prepared.test_sha256),
     )

@@ -214,7 +214,10 @@ def test_for_a_model(kernel: bool) -> None:
     assert read("csv", b"1,2\n3,4\n", kernel, **last).labels is None
 
 
-NOT_NUMERIC = "line {}, column {}: '{}' is not a number, but the column is numeric; use --categorical '{}' if it is categorical"
+NOT_NUMERIC = (
+    "line {}, column {}: '{}' is not a number, but the column is numeric; use --categorical '{}' if it is categorical, "
+    "--ignore '{}' if it is an id"
+)
 LABEL_UNKNOWN = (
     "cannot tell which column is the label; use --label with its name or its position from 0 (columns: 'column 0', 'column 1')"
 )
@@ -222,17 +225,17 @@ ROWS = b"a,b,label\n" + b"1,u,0\n" * 200  # what the columns are is settled
 WRONG: dict[bytes, str] = {
     ROWS + b"1,u\n": "line 202: the row has 2 cells instead of 3",
     ROWS + b"\n1,u,0,9\n": "line 203: the row has 4 cells instead of 3",
-    ROWS + b"x,u,0\n": NOT_NUMERIC.format(202, "a", "x", "a"),
+    ROWS + b"x,u,0\n": NOT_NUMERIC.format(202, "a", "x", "a", "a"),
     ROWS + b"1e400,u,0\n": "line 202, column a: '1e400' is not finite",
     ROWS + b"-Infinity,u,0\n": "line 202, column a: '-Infinity' is not finite",
     ROWS + b"1,u,\n": "line 202, column label: the label is missing",
     ROWS + b'1,"u,0\n1,u,0\n': "line 202: a quote is not closed",
     ROWS + b'1,"u"x,0\n': "line 202, character 6: unexpected text after a closing quote",
     ROWS + b"1,\xff,0\n": f"line 202, column b: the cell is not UTF-8; {UTF8}",
-    ROWS + b"x,u,0\n1\n": NOT_NUMERIC.format(202, "a", "x", "a"),
+    ROWS + b"x,u,0\n1\n": NOT_NUMERIC.format(202, "a", "x", "a", "a"),
     b"a,b,label\n1,2,3\nx,y,z,w\n": "line 3: the row has 4 cells instead of 3",
     b"a,b,label\n1,2\n": "line 2: the row has 2 cells instead of 3",
-    b"1,x\n2,y\nz,x\n3,y\n": NOT_NUMERIC.format(3, "0", "z", "column 0"),
+    b"1,x\n2,y\nz,x\n3,y\n": NOT_NUMERIC.format(3, "0", "z", "column 0", "column 0"),
 }
 
 

@@ -59,6 +59,7 @@ class Options:
     columns: int | None = None  # svmlight: the number of columns; None: given by the largest index
     required: tuple[str, ...] | None = None  # the columns of the model
     numeric: tuple[str, ...] = ()  # those of them that must hold numbers
+    fill_absent: bool = False  # whether the file may lack some of them, whose cells are then missing
     forms: Mapping[str, Form] = field(default_factory=dict)  # how the training file wrote dates and formatted numbers
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of its categorical columns; no such cell is missing
     required_width: int | None = None  # the number of columns of a model without names; a table of this width has no labels

@@ -181,7 +181,7 @@ def days_of(source: str, name: str, column: Any, form: DateForm, done: int) -> F
             try:
                 known[cell] = date_value(cell, form)
             except ValueError as fault:
-                advice = f"use --categorical {name!r} if it is categorical"
+                advice = f"use --categorical {name!r} if it is categorical, --ignore {name!r} if it is an id"
                 raise DataError(source, str(fault), column=name, row=row, option="--categorical", advice=advice) from None
     return np.array([known[cell] for cell in cells.tolist()], np.float64)
 

@@ -230,7 +230,9 @@ class Columns:
         if self.options.required is not None:
             return self._error(c, at, sentence)
         option = f"--categorical {self.layout.names[c]!r}"
-        return self._error(c, at, sentence, option, f"use {option} if it is categorical")
+        return self._error(
+            c, at, sentence, option, f"use {option} if it is categorical, --ignore {self.layout.names[c]!r} if it is an id"
+        )
 
     def _word(self, cell: bytes, c: int, at: int) -> str | None:
         if cell in MISSING and self.layout.kinds[c] != Kind.FREE_TEXT and cell in self.layout.missing.get(c, MISSING):

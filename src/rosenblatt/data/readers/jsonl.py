@@ -175,7 +175,7 @@ class _Columns:
                 try:
                     values[at] = date_value(cell, form)
                 except ValueError as fault:
-                    advice = f"use --categorical {name!r} if it is categorical"
+                    advice = f"use --categorical {name!r} if it is categorical, --ignore {name!r} if it is an id"
                     raise DataError(self.source, str(fault), rows[at][0], name, option="--categorical", advice=advice) from None
         missing = [None if np.isnan(value) else value for value in values.tolist()]
         if None in missing:

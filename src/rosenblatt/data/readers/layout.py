@@ -69,6 +69,11 @@ def missing_columns(source: str, absent: Sequence[str], names: Sequence[str]) ->
     return DataError(source, f"missing {noun} required by the model: {missing} (columns: {present})")
 
 
+def may_be_absent(absent: Sequence[str], options: Options) -> bool:
+    """Whether a file for a model may lack these columns: at most half of all."""
+    return options.fill_absent and 2 * len(absent) <= len(options.required or ())
+
+
 def check_names(source: str, names: Sequence[str], line: int | None = None) -> None:
     """Raise DataError if two columns have the same name."""
     seen: set[str] = set()
@@ -198,7 +203,7 @@ def lay_out(source: str, rows: Cells, options: Options, delimiter: bytes = DEFAU
     label: int | None
     if options.required is not None:
         label = find_optional_label(source, names, options)
-        names, features = _required_columns(source, names, options.required, label, header)
+        names, features = _required_columns(source, names, options, label, header)
     elif options.label is None and len(names) - len(ignored) == options.required_width:
         label, features = None, [c for c in range(len(names)) if c not in ignored]
     else:
@@ -267,7 +272,7 @@ def _has_header(rows: Cells, below: Sequence[Survey], options: Options) -> bool:
     given = {options.label or "", *options.ignore, *options.text, *options.categorical}
     if any(name in names and not is_number(name.encode()) for name in given if name):
         return True
-    if options.required is not None and names >= set(options.required):
+    if options.required and 2 * len(names & set(options.required)) >= len(options.required):
         return True
     numeric = [c for c, found in enumerate(below) if found.all_values]
     if numeric:
@@ -300,16 +305,17 @@ def _decode_name(source: str, cell: bytes, column: int) -> str:
 
 
 def _required_columns(
-    source: str, names: tuple[str, ...], required: tuple[str, ...], label: int | None, header: bool
+    source: str, names: tuple[str, ...], options: Options, label: int | None, header: bool
 ) -> tuple[tuple[str, ...], list[int]]:
-    """The names of all columns and the positions of the required ones.
+    """The names of all columns and the positions of the required ones; of a file with a header, some may be absent.
 
     Without a header, the columns other than the label are taken as the required ones, in their order.
     """
     position = {name: c for c, name in enumerate(names)}
+    required = options.required or ()
     absent = [name for name in required if name not in position]
-    if not absent:
-        return names, [position[name] for name in required]
+    if not absent or (header and may_be_absent(absent, options)):
+        return names, [position[name] for name in required if name in position]
     rest = [c for c in range(len(names)) if c != label]
     if not header and len(rest) == len(required):
         renamed = dict(zip(rest, required, strict=True))

@@ -23,6 +23,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
+
 from ..table import Data, DataError, Table
 from . import FORMATS, Options, is_example
 from .encoding import WESTERN, detect_encoding, is_utf8
@@ -107,7 +109,7 @@ def _read(source: Source, options: Options) -> Data:
     kind = format_of(source, options)
     check_first_bytes(source, kind)
     reader, _ = _readers(kind)
-    return _with_encoding(reader(source, options), source, options)
+    return _with_absent_columns(_with_encoding(reader(source, options), source, options), options)
 
 
 def _chunks(source: Source, options: Options, size: int) -> Iterator[Data]:
@@ -115,7 +117,7 @@ def _chunks(source: Source, options: Options, size: int) -> Iterator[Data]:
     check_first_bytes(source, kind)
     _, chunk_reader = _readers(kind)
     for data in chunk_reader(source, options, size):
-        yield _with_encoding(data, source, options)
+        yield _with_absent_columns(_with_encoding(data, source, options), options)
 
 
 def _with_encoding(data: Data, source: Source, options: Options) -> Data:
@@ -124,6 +126,19 @@ def _with_encoding(data: Data, source: Source, options: Options) -> Data:
         return data
     sentence = f"not UTF-8, read as {WESTERN}; change it with --encoding"
     return replace(data, note=sentence if data.note is None else f"{data.note}; {sentence}")
+
+
+def _with_absent_columns(data: Data, options: Options) -> Data:
+    """The rows of a file for a model, with missing cells in the columns of the model that the file does not have."""
+    table = data.features
+    if not options.fill_absent or not options.required or not isinstance(table, Table):
+        return data
+    absent = tuple(name for name in options.required if name not in table.names)
+    if not absent:
+        return data
+    numbers, strings = np.full(data.n_rows, np.nan), np.full(data.n_rows, None, object)
+    columns = (*table.columns, *(numbers if name in options.numeric else strings for name in absent))
+    return replace(data, features=Table((*table.names, *absent), columns), absent=absent)
 
 
 def _is_container(source: Source, options: Options) -> bool:

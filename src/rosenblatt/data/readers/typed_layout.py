@@ -15,7 +15,7 @@ from . import Options
 from .cells import MISSING
 from .dates import DateForm
 from .kinds import describe_forms, stored_form, survey
-from .layout import check_names, find_column, find_label, find_optional_label, looks_like_labels, missing_columns
+from .layout import check_names, find_column, find_label, find_optional_label, looks_like_labels, may_be_absent, missing_columns
 
 TYPED_SAMPLE_ROWS = 1_000
 MIN_DATE_CELLS, MAX_DATE_CELLS = 100, 100_000  # cells of a column, and of all, by which dates are found
@@ -70,8 +70,9 @@ def _lay_out_required(source: str, names: Sequence[str], required: tuple[str, ..
     label = find_optional_label(source, names, options)
     position = {name: c for c, name in enumerate(names)}
     absent = [name for name in required if name not in position]
-    if absent:
+    if absent and not may_be_absent(absent, options):
         raise missing_columns(source, absent, names)
+    required = tuple(name for name in required if name in position)
     features = tuple(position[name] for name in required)
     declared = {*options.text, *options.categorical}
     as_strings = frozenset(c for c, name in zip(features, required, strict=True) if name in declared)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -28,6 +28,7 @@ from ..minimum_errors.clashes import LowerBoundProof
 from ..minimum_errors.exact_signs import plane_with_errors
 from ..minimum_errors.minimum_errors import MinimumErrors, minimum_errors
 from . import verdicts
+from .column_findings import column_scales, identifiers_and_leaks
 from .column_statistics import Columns, columns_of, standardized
 from .duplicates import Deduplicated, Deduplication, Duplicates, find_duplicates
 from .findings import (
@@ -37,7 +38,6 @@ from .findings import (
     Finding,
     advice,
     class_imbalance,
-    column_scales,
     duplicate_rows,
     long_rows,
     update_count,
@@ -115,8 +115,12 @@ def diagnose(
     time_limit: float | None,
     feature_names: Sequence[str] | None,
     train: str | None = None,
+    columns: Mapping[str, Array] | None = None,
 ) -> Diagnosis:
-    """The diagnosis of `doctor`. `train` is the beginning of a command that the advice completes; None: advice in Python."""
+    """The diagnosis of `doctor`. `train` is the beginning of a command that the advice completes; None: advice in Python.
+
+    `columns` are the cells of a file before they became features.
+    """
     started = time.monotonic()
     check_flag("fit_intercept", fit_intercept)
     seconds = math.inf if time_limit is None else check_number("time_limit", time_limit)
@@ -124,7 +128,12 @@ def diagnose(
     given = validated_rows(X, y, "doctor")
     if names is not None and len(names) != given.X.shape[1]:
         raise ValueError(f"feature_names must name the {given.X.shape[1]} columns of X, got {len(names)} names")
-    return _Examination(given, bool(fit_intercept), names, AdviceForm(train), started, seconds).diagnosis()
+    cells: dict[str | int, Array] = {}
+    if columns is not None:
+        cells.update(columns)
+    elif isinstance(given.X, np.ndarray):
+        cells.update((c if names is None else names[c], given.X[:, c]) for c in range(given.X.shape[1]))
+    return _Examination(given, bool(fit_intercept), names, AdviceForm(train), started, seconds, cells).diagnosis()
 
 
 def _feature_names(X: MatrixLike, feature_names: Sequence[str] | None) -> list[str] | None:
@@ -148,8 +157,16 @@ class _Examination:
     """The examination of one set of rows: the findings so far, and the time left."""
 
     def __init__(
-        self, given: LabeledRows, intercept: bool, names: list[str] | None, form: AdviceForm, started: float, seconds: float
+        self,
+        given: LabeledRows,
+        intercept: bool,
+        names: list[str] | None,
+        form: AdviceForm,
+        started: float,
+        seconds: float,
+        columns: Mapping[str | int, Array],
     ) -> None:
+        self.columns = columns
         self.given, self.intercept, self.names = given, intercept, ColumnNames(names)
         self.classes, self.form = given.classes.tolist(), form
         self.started, self.seconds, self.deadline = started, seconds, started + seconds
@@ -170,7 +187,7 @@ class _Examination:
             duplicates = Duplicates([], [])
             findings.append(verdicts.no_time("duplicates", "to look for equal rows with different labels"))
         certificate = self._duplicate_clash(duplicates.groups[0]) if duplicates.groups else self._certificate()
-        findings.insert(0, verdicts.verdict(certificate, self.classes))
+        findings.insert(0, verdicts.verdict(certificate, self.classes, self.form))
         rest, separately = self._without_duplicates(duplicates) if duplicates.groups else (None, [])
         if rest is not None:
             duplicates = replace(duplicates, outvoted=rest.left_out)  # with ties broken as in `rest`
@@ -248,7 +265,9 @@ class _Examination:
         if columns is None:
             yield verdicts.no_time("scales", "to compare the scales of the columns and the lengths of the rows")
             return
-        yield from column_scales(columns, self.names, self.intercept, not isinstance(certificate, Inseparable))
+        possible = not isinstance(certificate, Inseparable)
+        yield from self._in_time(lambda: [*identifiers_and_leaks(self.columns, self.given.codes, self.form)]) or []
+        yield from column_scales(columns, self.names, self.intercept, possible, self.form)
         yield from self._in_time(lambda: [*long_rows(self.given, certificate)]) or []
         if isinstance(certificate, Separable):
             yield from self._scaling(certificate, columns)
@@ -265,7 +284,8 @@ class _Examination:
         scaled = self._in_time(lambda: standardized(self.given.X, columns, centered)) if small else None
         after = None if scaled is None else self.certify(scaled, self.given.y, "scaling")
         if not isinstance(after, Separable):
-            why = "there was no time for the proof" if small else f"X has more than {count(MAX_VALUES)} values"
+            subject = self.form.parameter("X has", "there are")
+            why = "there was no time for the proof" if small else f"{subject} more than {count(MAX_VALUES)} values"
             yield Finding("scaling", f"The effect of scaling each column {target} was not determined: {why}.", evidence)
             return
         bound = after.mistake_bound.upper
@@ -288,7 +308,8 @@ class _Examination:
             return
         left = self.time_left("errors")
         if given.X.shape[1] > MAX_COLUMNS or given.X.size > MAX_VALUES:
-            reason = f"X has more than {count(MAX_COLUMNS)} columns or {count(MAX_VALUES)} values"
+            subject = self.form.parameter("X has", "there are")
+            reason = f"{subject} more than {count(MAX_COLUMNS)} columns or {count(MAX_VALUES)} values"
             yield Finding("errors", f"The fewest errors of any plane were not computed: {reason}.", {"errors": None})
             return
         if given.n_classes > 2:

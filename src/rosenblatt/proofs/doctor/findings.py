@@ -1,11 +1,14 @@
 """Findings of the doctor: the report of them all, those that need no proof, and the advice at its end.
 
-Findings without a proof are duplicates, column scales, long rows and small classes. Those with a proof are in `verdicts.py`.
+Findings without a proof are duplicates, long rows and small classes here, and those about single columns in
+`column_findings.py`. Those with a proof are in `verdicts.py`.
 """
 
 from __future__ import annotations
 
 import math
+import re
+import shlex
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,22 +16,21 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ...array_types import IntArray
 from ...certificates.files import certificate_to_dict
 from ...certificates.statements import Certificate, Inseparable, Separable, Undecided
 from ...reporting.text import count, count_bound, join_and, plural, short
 from ..certify import LabeledRows
-from .column_statistics import Columns, lengths
+from .column_statistics import lengths
 from .duplicates import Duplicates
 
 FindingKind = Literal[
-    "verdict", "duplicates", "without_duplicates", "scales", "constant", "offset", "long_rows", "scaling", "imbalance",
-    "errors", "degree", "no_time", "advice",
+    "verdict", "duplicates", "without_duplicates", "identifiers", "leak", "scales", "constant", "offset", "long_rows",
+    "scaling", "imbalance", "errors", "degree", "no_time", "advice",
 ]  # fmt: skip
 
 REPORT_WIDTH = 100  # characters
 HEADLINES = {"separable": "separable", "inseparable": "not separable", "undecided": "not decided within the time limit"}
-MIN_SCALE_RATIO = 100.0  # ratio of two column ranges
-MIN_OFFSET_RATIO = 10.0  # ratio of a column's distance from zero to its range
 MIN_LENGTH_RATIO = 10.0  # ratio of the length of a row to the median length
 MAX_LONG_SHARE = 0.01  # share of long rows up to which they are exceptions
 SMALL_CLASS_SHARE = 0.05  # share of the rows with two classes; proportionally less with more classes
@@ -37,6 +39,7 @@ MAX_UPDATES_TO_WAIT = 1e7  # this many updates take seconds, not hours
 MIN_SCALING_GAIN = 2.0  # scaling is suggested if it reduces the bound by this factor
 MAX_ROWS_TO_INSPECT = 5  # rows that the user can check by hand
 MAX_MISLABELED_SHARE = 0.02  # share of the rows; more errors are not explained by wrong labels
+UNNAMED = re.compile(r"column [0-9]+")  # a column of a file without a header
 Advice = tuple[str, list[str]]  # the text, and the tools that it names
 # Learners of the advice: as a Python call, and as options of `rosenblatt train`.
 LEARNERS = {
@@ -56,8 +59,8 @@ class Finding:
     Parameters
     ----------
     kind : str
-        The kind of the finding, one of "verdict", "duplicates", "without_duplicates", "scales", "constant", "offset",
-        "long_rows", "scaling", "imbalance", "errors", "degree", "no_time" and "advice".
+        The kind of the finding, one of "verdict", "duplicates", "without_duplicates", "identifiers", "leak", "scales",
+        "constant", "offset", "long_rows", "scaling", "imbalance", "errors", "degree", "no_time" and "advice".
     sentence : str
         The finding as text. It counts rows from 1, and columns without names from 0.
     evidence : dict
@@ -184,6 +187,16 @@ def update_count(bound: float) -> str:
 # --- findings without a proof ----------------------------------------------------------------------------------------------
 
 
+def describe_column(key: str | int) -> str:
+    """A column in a sentence after the word "column": its name quoted, or its number from 0.
+
+    >>> describe_column("age"), describe_column(3), describe_column("column 3")
+    ("'age'", '3', '3')
+    """
+    text = str(key)
+    return text.removeprefix("column ") if isinstance(key, int) or UNNAMED.fullmatch(text) else repr(text)
+
+
 @dataclass(frozen=True)
 class ColumnNames:
     """Names of columns in sentences: the given names quoted, or numbers from 0."""
@@ -191,7 +204,7 @@ class ColumnNames:
     names: Sequence[str] | None
 
     def short(self, c: int) -> str:
-        return str(c) if self.names is None else repr(self.names[c])
+        return describe_column(c if self.names is None else self.names[c])
 
     def __call__(self, c: int, start: str = "column") -> str:
         return f"{start} {self.short(c)}"
@@ -205,6 +218,13 @@ class AdviceForm:
 
     def parameter(self, python: str, option: str) -> str:
         return python if self.train is None else option
+
+    def exclusion(self, columns: Sequence[str | int]) -> str:
+        """How to exclude columns, given by their names, or by their positions from 0 if they have none."""
+        if self.train is not None:
+            return f"--ignore {shlex.quote(','.join(str(column).removeprefix('column ') for column in columns))}"
+        which = repr(list(columns) if len(columns) > 1 else columns[0])
+        return f"X.drop(columns={which})" if isinstance(columns[0], str) else f"np.delete(X, {which}, axis=1)"
 
     def learner(self, name: str) -> str:
         return self.parameter(*LEARNERS[name])
@@ -241,52 +261,6 @@ def duplicate_rows(duplicates: Duplicates, given: LabeledRows) -> Iterator[Findi
     yield Finding("duplicates", sentence, evidence)
 
 
-def column_scales(columns: Columns, name: ColumnNames, intercept: bool, possible: bool) -> Iterator[Finding]:
-    """Columns of very different range; constant columns; with an intercept, columns far from zero.
-
-    `possible`: whether the rows may be separable, so that there may be a bound on updates.
-    """
-    ranges = columns.ranges
-    varied = np.flatnonzero(~columns.constant)
-    if len(varied) > 1:
-        large, small = (int(varied[pick(ranges[varied])]) for pick in (np.argmax, np.argmin))
-        with np.errstate(over="ignore"):
-            ratio = float(ranges[large] / ranges[small])
-        if ratio >= MIN_SCALE_RATIO:
-            yield _scales(columns, name, large, small, ratio, possible)
-    if len(constant := np.flatnonzero(columns.constant & (intercept | (columns.minimum == 0)))):
-        listed = join_and([name.short(c) for c in constant.tolist()], limit=5)
-        start, them = (f"Column {listed} has", "it") if len(constant) == 1 else (f"Columns {listed} have", "them")
-        sentence = f"{start} the same value in every row and cannot separate classes: remove {them}."
-        yield Finding("constant", sentence, {"columns": constant.tolist(), "values": columns.minimum[constant].tolist()})
-    middles = abs(columns.minimum / 2 + columns.maximum / 2)
-    far = np.flatnonzero(~columns.constant & (middles / MIN_OFFSET_RATIO > ranges))
-    if intercept and len(far):
-        ratios = middles[far] / ranges[far]
-        worst = int(far[ratios.argmax()])
-        more = f", and {count(len(far) - 1)} more columns are similar"
-        others = {1: "", 2: ", and another column is similar"}.get(len(far), more)
-        sentence = (
-            f"{name(worst, 'Column')} ranges {_range(columns, worst)}: its distance from zero is "
-            f"{short(float(ratios.max()))} times its range{others}. This lengthens every row without adding information: "
-            "subtract the mean."
-        )
-        evidence = {"columns": far.tolist(), "worst": worst, "times": float(ratios.max())}
-        yield Finding("offset", sentence, evidence | {"range": [float(columns.minimum[worst]), float(columns.maximum[worst])]})
-
-
-def _scales(columns: Columns, name: ColumnNames, large: int, small: int, ratio: float, possible: bool) -> Finding:
-    factor = short(ratio) if math.isfinite(ratio) else "more than 1e308"
-    bound = ", and its bound R^2/gamma^2 can be larger by up to the square of that factor" if possible else ""
-    sentence = (
-        f"Column ranges differ by a factor of {factor}: {name(large)} ranges {_range(columns, large)}, {name(small)} "
-        f"{_range(columns, small)}. The updates of a perceptron then change almost only weights of large columns{bound}."
-    )
-    span = {which: [float(columns.minimum[c]), float(columns.maximum[c])] for which, c in (("large", large), ("small", small))}
-    evidence = {"ratio": ratio, "largest": large, "smallest": small, "ranges": span}
-    return Finding("scales", sentence, evidence | {"names": [name(large), name(small)]})
-
-
 def long_rows(given: LabeledRows, certificate: Certificate) -> Iterator[Finding]:
     """A few rows that alone determine R."""
     sizes, exponent = lengths(given.X, certificate.about.intercept)
@@ -316,31 +290,32 @@ def long_rows(given: LabeledRows, certificate: Certificate) -> Iterator[Finding]
 
 def class_imbalance(given: LabeledRows, separable: bool, form: AdviceForm) -> Iterator[Finding]:
     """A class with few rows."""
-    counts = np.bincount(given.codes)
-    n, least, most = len(given.codes), int(counts.argmin()), int(counts.argmax())
+    found = describe_imbalance(given.classes.tolist(), np.bincount(given.codes), None if separable else form)
+    if found is not None and separable and found.evidence["rows"] > 1:
+        sentence = f"{found.sentence} This does not prevent convergence: the bound does not depend on the number of rows."
+        found = Finding(found.kind, sentence, found.evidence)
+    yield from [] if found is None else [found]
+
+
+def describe_imbalance(labels: list[Any], counts: IntArray, form: AdviceForm | None) -> Finding | None:
+    """The class with the fewest rows, if they are few; `form`: how to give them more weight, if that is possible."""
+    n, least, most = int(counts.sum()), int(counts.argmin()), int(counts.argmax())
     few = int(counts[least])
     if few * len(counts) > 2 * SMALL_CLASS_SHARE * n and not (few == 1 and n >= MIN_ROWS_FOR_SINGLETON):
-        return
-    labels = given.classes.tolist()
+        return None
     rest = n - int(counts[most])
     sentence = f"Class {labels[least]!r} has only {plural(few, 'row')} of {count(n)}"
     if rest <= 2 * SMALL_CLASS_SHARE * n:
         sentence += f"; always predicting {labels[most]!r} misclassifies only {count(rest)}, so accuracy is not informative"
     if few == 1:
         sentence += ". Everything learned about that class depends on a single row."
-    elif separable:
-        sentence += ". This does not prevent convergence: the bound does not depend on the number of rows."
-    else:
+    elif form is not None:
         balanced = form.parameter("class_weight='balanced'", "--class-weight balanced")
         sentence += f". If that class matters, give its rows more weight: {balanced}."
+    else:
+        sentence += "."
     evidence = {"class": labels[least], "rows": few, "of": n, "most_frequent": labels[most], "others": rest}
-    yield Finding("imbalance", sentence, evidence)
-
-
-def _range(columns: Columns, c: int) -> str:
-    low, high = float(columns.minimum[c]), float(columns.maximum[c])
-    digits = next((n for n in (3, 6, 9, 12) if short(low, n) != short(high, n)), 17)
-    return f"from {short(low, digits)} to {short(high, digits)}"
+    return Finding("imbalance", sentence, evidence)
 
 
 # --- advice ----------------------------------------------------------------------------------------------------------------

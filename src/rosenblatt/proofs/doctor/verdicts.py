@@ -13,12 +13,11 @@ from ...data.polynomials import count_monomials
 from ...reporting.text import count, join_and, plural, short
 from ..minimum_errors.minimum_errors import MinimumErrors
 from .duplicates import Deduplicated
-from .findings import Finding, FindingKind, update_count
+from .findings import AdviceForm, Finding, FindingKind, update_count
 from .polynomial_rows import PolynomialRows
 
 LONG_RUN_UPDATES = 10_000  # a run of this length may look as if it did not end
 MAX_ERRORS_LISTED = 5
-ENDLESS = "A perceptron run ends only at a limit, such as max_iter; the weights stay bounded and may never reach w_max."
 
 
 def clash_clause(proof: Inseparable, classes: list[Any], positions: IntArray | None = None) -> tuple[str, list[int]]:
@@ -30,7 +29,7 @@ def clash_clause(proof: Inseparable, classes: list[Any], positions: IntArray | N
     return describe_clash(proof, class_names=names, reason=True), proof.rows
 
 
-def verdict(certificate: Certificate, classes: list[Any]) -> Finding:
+def verdict(certificate: Certificate, classes: list[Any], form: AdviceForm) -> Finding:
     """Whether planes separate the classes."""
     evidence: dict[str, Any] = {"verdict": certificate.verdict, "certificate": certificate}
     about = certificate.about
@@ -38,7 +37,11 @@ def verdict(certificate: Certificate, classes: list[Any]) -> Finding:
     if isinstance(certificate, Inseparable):
         words, rows = clash_clause(certificate, classes)
         start = f"No plane{through} separates" if about.n_planes == 1 else f"No {about.n_planes} planes{through} separate"
-        sentence = f"{start} the classes (proved): {words}. {ENDLESS}"
+        limit, norm = form.parameter("max_iter", "--max-iter"), form.parameter("w_max", "--w-max")
+        endless = (
+            f"A perceptron run ends only at a limit, such as {limit}; the weights stay bounded and may never reach {norm}."
+        )
+        sentence = f"{start} the classes (proved): {words}. {endless}"
         evidence |= {"rows": rows, "weights": [str(weight) for weight in certificate.weights]}
     elif isinstance(certificate, Separable):
         bound, spaces = certificate.mistake_bound, {"margin": certificate.geometric, "augmented_margin": certificate.augmented}

@@ -1,0 +1,121 @@
+"""Findings about single columns: identifiers, leaks of the label, ranges, constants, and distances from zero."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from ...array_types import Array, FloatArray, IntArray
+from ...reporting.text import count, join_and, percent, short
+from .column_statistics import Columns
+from .findings import UNNAMED, AdviceForm, ColumnNames, Finding, describe_column
+from .identifiers import Identifier, identifier
+from .leaks import find_leaks
+
+MIN_SCALE_RATIO = 100.0  # ratio of two column ranges
+MIN_OFFSET_RATIO = 10.0  # ratio of a column's distance from zero to its range
+MAX_LISTED = 5
+
+
+# --- identifiers and leaks --------------------------------------------------------------------------------------------------
+
+
+def identifiers_and_leaks(columns: Mapping[str | int, Array], codes: IntArray, form: AdviceForm) -> Iterator[Finding]:
+    """Columns that number or identify the rows, and columns that predict the label alone.
+
+    `columns` are the cells by name, or by position from 0 if the column has no name, as for `identifier` and `find_leaks`.
+    """
+    found: dict[Identifier, list[str | int]] = {"row numbers": [], "ids": []}
+    for place, (key, cells) in enumerate(columns.items()):
+        name = None if isinstance(key, int) or UNNAMED.fullmatch(key) else key
+        first = place == 0 if isinstance(key, int) else key == "column 0"
+        kind = identifier(cells, name, first=first) if cells.dtype.kind == "f" else None
+        if kind is not None:
+            found[kind].append(key)
+    for of, keys in found.items():
+        if keys:
+            verbs = ("numbers the rows", "number the rows") if of == "row numbers" else ("has", "have")
+            ids = "" if of == "row numbers" else " a different id in every row"
+            sentence = f"{_subject(keys)} {verbs[len(keys) > 1]}{ids}: exclude {_them(keys, form)}."
+            yield Finding("identifiers", sentence, {"kind": of, "columns": keys})
+    rest = {key: cells for key, cells in columns.items() if key not in found["row numbers"] + found["ids"]}
+    for leak in find_leaks(rest, codes):
+        sentence = (
+            f"{_subject([leak.column])} alone predicts the label ({count(leak.errors)} of {count(leak.rows)} rows wrong; "
+            f"all other columns together: {percent(leak.other_error, 0)}). If it is not known before the label, exclude "
+            f"{_them([leak.column], form)}."
+        )
+        evidence = {"column": leak.column, "errors": leak.errors, "rows": leak.rows, "other_error": leak.other_error}
+        yield Finding("leak", sentence, evidence)
+
+
+def _subject(keys: list[str | int]) -> str:
+    names = list(map(describe_column, keys))
+    return f"Column{'s' if len(keys) > 1 else ''} {join_and(names, limit=MAX_LISTED)}"
+
+
+def _them(keys: list[str | int], form: AdviceForm) -> str:
+    return f"{'them' if len(keys) > 1 else 'it'} ({form.exclusion(keys[:MAX_LISTED])})"
+
+
+# --- scales ----------------------------------------------------------------------------------------------------------------
+
+
+def column_scales(columns: Columns, name: ColumnNames, intercept: bool, possible: bool, form: AdviceForm) -> Iterator[Finding]:
+    """Columns of very different range; constant columns; with an intercept, columns far from zero.
+
+    `possible`: whether the rows may be separable, so that there may be a bound on updates.
+    """
+    ranges, ratio = columns.ranges, range_ratio(columns.ranges)
+    if ratio >= MIN_SCALE_RATIO:
+        varied = np.flatnonzero(~columns.constant)
+        large, small = (int(varied[pick(ranges[varied])]) for pick in (np.argmax, np.argmin))
+        yield _scales(columns, name, large, small, ratio, possible)
+    if len(constant := np.flatnonzero(columns.constant & (intercept | (columns.minimum == 0)))):
+        keys: list[str | int] = [c if name.names is None else name.names[c] for c in constant.tolist()]
+        have = "have" if len(keys) > 1 else "has"
+        sentence = (
+            f"{_subject(keys)} {have} the same value in every row and cannot separate classes: exclude {_them(keys, form)}."
+        )
+        yield Finding("constant", sentence, {"columns": constant.tolist(), "values": columns.minimum[constant].tolist()})
+    middles = abs(columns.minimum / 2 + columns.maximum / 2)
+    far = np.flatnonzero(~columns.constant & (middles / MIN_OFFSET_RATIO > ranges))
+    if intercept and len(far):
+        ratios = middles[far] / ranges[far]
+        worst = int(far[ratios.argmax()])
+        more = f", and {count(len(far) - 1)} more columns are similar"
+        others = {1: "", 2: ", and another column is similar"}.get(len(far), more)
+        sentence = (
+            f"{name(worst, 'Column')} ranges {_range(columns, worst)}: its distance from zero is "
+            f"{short(float(ratios.max()))} times its range{others}. This lengthens every row without adding information: "
+            "subtract the mean."
+        )
+        evidence = {"columns": far.tolist(), "worst": worst, "times": float(ratios.max())}
+        yield Finding("offset", sentence, evidence | {"range": [float(columns.minimum[worst]), float(columns.maximum[worst])]})
+
+
+def range_ratio(ranges: FloatArray) -> float:
+    """The widest range of a column over the narrowest; constant columns do not count."""
+    varied = ranges[ranges > 0]
+    with np.errstate(over="ignore"):
+        return float(varied.max() / varied.min()) if len(varied) else 1.0
+
+
+def _scales(columns: Columns, name: ColumnNames, large: int, small: int, ratio: float, possible: bool) -> Finding:
+    factor = short(ratio) if math.isfinite(ratio) else "more than 1e308"
+    bound = ", and its bound R^2/gamma^2 can be larger by up to the square of that factor" if possible else ""
+    sentence = (
+        f"Column ranges differ by a factor of {factor}: {name(large)} ranges {_range(columns, large)}, {name(small)} "
+        f"{_range(columns, small)}. The updates of a perceptron then change almost only weights of large columns{bound}."
+    )
+    span = {which: [float(columns.minimum[c]), float(columns.maximum[c])] for which, c in (("large", large), ("small", small))}
+    evidence = {"ratio": ratio, "largest": large, "smallest": small, "ranges": span}
+    return Finding("scales", sentence, evidence | {"names": [name(large), name(small)]})
+
+
+def _range(columns: Columns, c: int) -> str:
+    low, high = float(columns.minimum[c]), float(columns.maximum[c])
+    digits = next((n for n in (3, 6, 9, 12) if short(low, n) != short(high, n)), 17)
+    return f"from {short(low, digits)} to {short(high, digits)}"
