@@ -259,7 +259,7 @@ SHARED_OPTIONS = {
     "multiclass": Option(
         "choice",
         "How several classes are separated; auto: in pairs, or each against the rest for sparse rows of over 1,000 columns.",
-        ("joint", "auto", "ovr", "ovo", "crammer_singer"),
+        ("joint", "auto", "ovr", "ovo", "crammer_singer", "multinomial"),
     ),
     "fit_intercept": Option("flag", "Learn an intercept; without it, planes pass through the origin."),
     "intercept_scaling": Option("float", "Value of x_0, the constant feature of the intercept."),

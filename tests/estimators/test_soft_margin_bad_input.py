@@ -24,7 +24,7 @@ import rosenblatt as rb
         ({"tol": np.nan}, "tol must be greater than 0 and finite, got nan"),
         ({"loss": "log"}, "loss must be one of 'hinge', 'squared_hinge', 'logistic', got 'log'"),
         ({"penalize_intercept": "yes"}, "penalize_intercept must be"),
-        ({"multiclass": "all"}, "multiclass must be one of 'auto', 'ovr', 'ovo', 'crammer_singer', got 'all'"),
+        ({"multiclass": "all"}, "multiclass must be one of 'auto', 'ovr', 'ovo', 'crammer_singer', 'multinomial', got 'all'"),
         ({"solver": "newton"}, "solver='newton' does not solve loss='hinge'"),
         ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
         ({"max_iter": "many"}, "max_iter must be 'auto' or a whole number, got 'many'"),

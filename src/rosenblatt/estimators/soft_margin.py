@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -12,41 +12,34 @@ from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
 from ..data.problem import make_rows, rows_width
 from ..kernels.linear.row_blocks import lengths
 from ..kernels.linear.rows import Rows
-from ..losses import HINGE, LOGISTIC, SQUARED_HINGE, Objective
+from ..losses import Objective
 from ..online.stopping import merge_stops
 from ..parallel import one_blas_thread
-from ..probabilities.maps import Calibration
+from ..probabilities.maps import Calibration, ProbabilityMap, Sigmoid, Temperature
 from ..progress import current_callback
 from ..reporting.text import short
 from ..svm.crammer_singer import CrammerSinger, lead_over_rivals
 from ..svm.limits import SolverLimits, iteration_limit
+from ..svm.multinomial import Multinomial
 from ..svm.problem import choose_scheme
 from ..svm.several_classes import SoftMarginTask, Solved
 from ..svm.solver_choice import Solver
 from ..svm.stored_solution import StoredSolution
-from ..validation import check_choice, check_flag, check_integer, check_number
-from .base import RandomState, SolutionPath, StopWarning, TrainingSet, check_n_jobs_and_verbose, seed_of
+from .base import RandomState, SolutionPath, StopWarning, TrainingSet, seed_of
 from .row_weights import ClassWeight, check_every_class_has_weight
+from .soft_margin_parameters import JOINT, LOSSES, MarginLoss, Multiclass, check_soft_margin_parameters
 from .svm_base import MarginClassifier, ZeroPlaneWarning, margin_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
-Loss: TypeAlias = Literal["hinge", "squared_hinge", "logistic"]
-Multiclass: TypeAlias = Literal["auto", "ovr", "ovo", "crammer_singer"]
-_LOSSES = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE, "logistic": LOGISTIC}
-_SOLVERS = {
-    "hinge": ("interior-point", "dual-coordinates"),
-    "squared_hinge": ("newton", "dual-coordinates"),
-    "logistic": ("newton",),
-}
 
 
 class SoftMargin(MarginClassifier):
     """The soft-margin support vector machine, solved to a proved gap.
 
     Problem    min 1/2 |w|^2 + C sum_i xi_i (hinge) or C sum_i xi_i^2 (squared hinge),
-               s.t. y_i (<w, x_i> + b) >= 1 - xi_i, xi_i >= 0.
+               s.t. y_i (<w, x_i> + b) >= 1 - xi_i, xi_i >= 0;
+               min 1/2 |w|^2 + C sum_i log(1 + exp(-y_i (<w, x_i> + b))) (logistic).
     Guarantee  `objective_` exceeds the minimum by at most `dual_gap_`: the dual's value at `multipliers_` is a lower bound, and
                both are evaluated on all rows in float64. The fit ends when the gap, relative to the objective, is at most
                `tol`, or with a warning; `stop_` has the reason.
@@ -54,24 +47,27 @@ class SoftMargin(MarginClassifier):
 
     Coming from scikit-learn: `SVC(kernel="linear", C=C)` is `SoftMargin(C=C, multiclass="ovo")`, `LinearSVC(C=C, loss=loss)`
     is `SoftMargin(C=C, loss=loss, multiclass="ovr", penalize_intercept=True)`, `LinearSVC(multi_class="crammer_singer")` is
-    `SoftMargin(multiclass="crammer_singer", penalize_intercept=True)`. `tol` has another meaning there.
+    `SoftMargin(multiclass="crammer_singer", penalize_intercept=True)`, `LogisticRegression(C=C)` is
+    `SoftMargin(C=C, loss="logistic")`. `tol` has another meaning there.
 
     Parameters
     ----------
     C : float, default=1.0
         The cost of a unit of slack, greater than 0, scaled by a row's weight. Infinity gives the hard margin, see `MaxMargin`.
-    loss : {"hinge", "squared_hinge"}, default="hinge"
-        The price of slack.
-    multiclass : {"auto", "ovr", "ovo", "crammer_singer"}, default="auto"
+    loss : {"hinge", "squared_hinge", "logistic"}, default="hinge"
+        The price of slack. "logistic" is logistic regression, whose scores are log odds: it has probabilities.
+    multiclass : {"auto", "ovr", "ovo", "crammer_singer", "multinomial"}, default="auto"
         "ovr": each class against the rest. With the hinge, a class amid the others has no such plane: its weights are zero, and
         `fit` warns. "ovo": each pair of classes, with a vote; prediction takes k(k-1)/2 planes in place of k. Of classes with
         equal votes, the one with the most votes among them wins, then the one with the smaller sum of scores of lost pairs.
         Ties go to the smaller label: if training rows tie in "ovr", the intercept of the class at position h is lowered by
         1e-9 h, and if they lie on the plane of two classes, that of the plane by 1e-9. "auto": "ovr" for sparse rows of more
-        than 1000 columns, or if all pairs took more than 2^26 weights, else "ovo".
+        than 1000 columns, or if all pairs took more than 2^26 weights, else "ovo"; with the logistic loss "multinomial".
         "crammer_singer": all classes in one problem (hinge only), min 1/2 sum_m |w_m|^2 + C sum_i xi_i,
         s.t. (w_l - w_m).x_i + b_l - b_m >= 1 - xi_i for the row's class l and all others. Rows whose scores would be equal at
         the minimum are decided by what `tol` leaves. With two classes that is the plane of 2 C, as are the attributes.
+        "multinomial": all classes in one problem (logistic only), min 1/2 sum_m |w_m|^2 - C sum_i log p_i, where p_i is the
+        softmax of the row's scores at its class. Two classes: the plane of 2 C.
     fit_intercept : bool, default=True
         False: the plane goes through the origin.
     penalize_intercept : bool, default=False
@@ -104,7 +100,7 @@ class SoftMargin(MarginClassifier):
     coef_ : ndarray of shape (n_problems, n_features)
         The weights of each binary problem: one for two classes; else one per class, or one per pair (0, 1), (0, 2), ...,
         (1, 2), ... of classes. Weights that are zero up to rounding errors are zero.
-    multiclass_ : {"ovr", "ovo", "crammer_singer"}
+    multiclass_ : {"ovr", "ovo", "crammer_singer", "multinomial"}
         The scheme that was used.
     intercept_ : ndarray of shape (n_problems,)
         The intercepts.
@@ -113,12 +109,15 @@ class SoftMargin(MarginClassifier):
     n_features_in_ : int
         The number of columns of X.
     support_ : list of ndarray
-        For each problem, the rows with a multiplier other than zero.
+        For each problem, the rows with a multiplier other than zero: all, with the logistic loss, whose model files leave this
+        and `multipliers_` out.
     support_vectors_ : list of {ndarray, sparse matrix}
-        For each problem, those rows, copied from X. Pickles and copies of the model leave them out.
+        For each problem, those rows, copied from X. Pickles and copies of the model leave them out; the logistic loss, which
+        gives every row a multiplier, has none.
     multipliers_ : list of ndarray
         For each problem, their a_i: w = sum_i a_i y_i x_i, 0 < a_i <= C c_i (hinge), sum_i a_i y_i = 0 with a free intercept.
-        "crammer_singer" has one array of shape (n_support, n_classes): rows sum to 0, rivals are <= 0, w_m = sum_i a_im x_i.
+        "crammer_singer" has one array of shape (n_support, n_classes): rows sum to 0, rivals are <= 0, w_m = sum_i a_im x_i,
+        "multinomial" the like. With the logistic loss the sums differ from w by at most sqrt(2 dual_gap_).
     slack_ : ndarray of shape (n_problems, n_rows)
         xi_i for every row; NaN for rows that do not count.
     canonical_ : ndarray of shape (n_problems, n_rows)
@@ -162,8 +161,12 @@ class SoftMargin(MarginClassifier):
     def _objective(self) -> float:
         return float(self.objective_.sum())
 
+    @property
+    def _left_out_of_files(self) -> tuple[str, ...]:
+        return ("support_", "multipliers_") if self.loss == "logistic" else ()
+
     def _minimized(self) -> Objective:
-        return Objective(_LOSSES[self.loss], float(self.C), 0.5)
+        return Objective(LOSSES[self.loss], float(self.C), 0.5)
 
     @property
     def slack_(self) -> FloatArray:
@@ -178,13 +181,20 @@ class SoftMargin(MarginClassifier):
             raise AttributeError("SoftMargin has no multiclass_ before fit")
         return self._scheme
 
+    @property
+    def _native_map(self) -> ProbabilityMap | None:
+        if self.loss != "logistic" or (self._multiclass == "ovo" and len(self.__dict__.get("classes_", ())) != 2):
+            return None
+        k = len(self.__dict__.get("classes_", ()))
+        return Sigmoid(np.ones(k), np.zeros(k)) if self._multiclass == "ovr" and k > 2 else Temperature(1.0)
+
     _path: ClassVar[SolutionPath | None] = "cost"
 
     def __init__(
         self,
         *,
         C: float = 1.0,
-        loss: Loss = "hinge",
+        loss: MarginLoss = "hinge",
         multiclass: Multiclass = "auto",
         fit_intercept: bool = True,
         penalize_intercept: bool = False,
@@ -238,6 +248,7 @@ class SoftMargin(MarginClassifier):
         self._check_lengths(X, rows, len(codes))
         scheme = self._choose_scheme(rows, len(classes))
         before, self._scheme = self._before(classes, rows_width(rows), len(codes), scheme), scheme
+        joint = scheme in JOINT and len(classes) > 2
         most = iteration_limit(self.max_iter, len(codes), scheme == "crammer_singer")
         limits = SolverLimits(float(self.tol), most, seed_of(self.random_state))
         task = SoftMarginTask(
@@ -245,8 +256,8 @@ class SoftMargin(MarginClassifier):
             effective_n_jobs(self.n_jobs), current_callback(bool(self.verbose)),
         )  # fmt: skip
         self.classes_ = classes
-        if scheme == "crammer_singer" and len(classes) > 2:
-            start = before[0] if before and before[0].n_rows == len(codes) else None
+        if joint:
+            start = before[0] if before and (self.loss == "logistic" or before[0].n_rows == len(codes)) else None
             ends = [self._set_joint(rows, codes, task.solve_jointly(start))]
         else:
             answers, pair_rows = task.solve_each(before)
@@ -254,9 +265,11 @@ class SoftMargin(MarginClassifier):
         self._end(ends, limits)
 
     def _choose_scheme(self, rows: Rows, n_classes: int) -> str:
+        if self.multiclass == "auto" and self.loss == "logistic":
+            return "multinomial" if n_classes > 2 else "ovr"
         return choose_scheme(rows, n_classes) if self.multiclass == "auto" else self.multiclass
 
-    def _set_joint(self, rows: Rows, codes: IntArray, found: CrammerSinger) -> tuple[float, int]:
+    def _set_joint(self, rows: Rows, codes: IntArray, found: CrammerSinger | Multinomial) -> tuple[float, int]:
         support = np.flatnonzero(found.multipliers.any(axis=1))
         each = {
             "support_": [support],
@@ -266,13 +279,14 @@ class SoftMargin(MarginClassifier):
             "_n_rows": len(codes),
             "margin_": np.array([margin_of(found.W * np.sqrt(2.0))]),
             "gap_": np.array([found.gap]),
-            "dual_gap_": np.array([found.primal - found.dual]),
+            "dual_gap_": np.array([max(0.0, found.primal - found.dual)]),
             "objective_": np.array([found.primal]),
             "n_iter_": found.n_iter,
         }
-        self._set_each(rows, each)
+        newton = isinstance(found, Multinomial)
+        self._set_each(rows, each, keep_rows=not newton)
         self.coef_, self.intercept_ = found.W, found.bias
-        self.solver_, self._solutions = ["dual-coordinates"], [found]
+        self.solver_, self._solutions = ["newton" if newton else "dual-coordinates"], [found]
         return found.gap, found.n_iter
 
     def _check_lengths(self, X: Matrix, rows: Rows, n: int) -> None:
@@ -345,25 +359,4 @@ class SoftMargin(MarginClassifier):
             warnings.warn(ZeroPlaneWarning(zeros, len(self.coef_), self._scheme, self.loss), stacklevel=5)
 
     def _check_parameters(self) -> None:
-        check_number("C", self.C, maximum=float("inf"))
-        check_choice("loss", self.loss, get_args(Loss))
-        check_choice("multiclass", self.multiclass, get_args(Multiclass))
-        check_flag("fit_intercept", self.fit_intercept)
-        check_flag("penalize_intercept", self.penalize_intercept)
-        check_choice("solver", self.solver, get_args(Solver))
-        check_number("intercept_scaling", self.intercept_scaling)
-        check_number("tol", self.tol)
-        if isinstance(self.max_iter, str):
-            check_choice("max_iter", self.max_iter, ("auto",), "a whole number")
-        else:
-            check_integer("max_iter", self.max_iter)
-        check_flag("warm_start", self.warm_start)
-        check_n_jobs_and_verbose(self.n_jobs, self.verbose)
-        if self.solver not in ("auto", *_SOLVERS[self.loss]):
-            raise ValueError(f"solver={self.solver!r} does not solve loss={self.loss!r}")
-        if np.inf == self.C and self.loss == "logistic":
-            raise ValueError("loss='logistic' needs a finite C")
-        if np.inf == self.C and (self._penalized or self.multiclass == "crammer_singer"):
-            raise ValueError("C=inf is the hard margin, which needs penalize_intercept=False and multiclass='ovr' or 'ovo'")
-        if self.multiclass == "crammer_singer" and self.loss != "hinge":
-            raise ValueError(f"multiclass='crammer_singer' needs loss='hinge', got loss={self.loss!r}")
+        check_soft_margin_parameters(self)

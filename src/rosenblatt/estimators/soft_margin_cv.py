@@ -16,7 +16,8 @@ from ..validation import ParameterError, check_integer, check_number
 from .base import RandomState, check_n_jobs_and_verbose, seed_of
 from .row_weights import ClassWeight, check_every_class_has_weight
 from .search import Part, Search, best, candidates_of, stratified_folds
-from .soft_margin import Loss, Multiclass, SoftMargin
+from .soft_margin import SoftMargin
+from .soft_margin_parameters import MarginLoss, Multiclass
 from .svm_base import MarginClassifier
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class SoftMarginCV(MarginClassifier):
         *,
         Cs: int | npt.ArrayLike = 10,
         cv: int = 5,
-        loss: Loss = "hinge",
+        loss: MarginLoss = "hinge",
         multiclass: Multiclass = "auto",
         fit_intercept: bool = True,
         penalize_intercept: bool = False,
@@ -147,7 +148,9 @@ class SoftMarginCV(MarginClassifier):
     def _class_weight(self) -> ClassWeight:
         return self.class_weight
 
-    def _minimized(self) -> Objective:
+    _native_map = SoftMargin._native_map
+
+    def _minimized(self) -> Objective | None:
         return self._with_cost(float(self.__dict__.get("C_", 1.0)))._minimized()
 
     def _fit(self, X: MatrixLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None) -> Self:

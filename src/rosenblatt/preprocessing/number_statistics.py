@@ -73,7 +73,9 @@ class NumberStatistics:
         indicators = np.flatnonzero((missing > 0) & (missing < moments.rows)) if choices.missing_indicator else None
         if indicators is not None and not len(indicators):
             indicators = None
-        kept = self._varying(keep_some and indicators is None) if choices.drop_constant else np.ones(len(self._inputs), bool)
+        kept = self._varying()
+        if not choices.drop_constant or (keep_some and indicators is None and not kept.any()):
+            kept[:] = True
         scaling = choose_scaling(moments, choices.scale)
         inputs = self._inputs
         if not kept.all():
@@ -85,12 +87,17 @@ class NumberStatistics:
         )
         return numbers, scaling
 
-    def _varying(self, keep_some: bool) -> BoolArray:
+    @property
+    def varies(self) -> bool:
+        """Whether a column is not constant."""
+        return bool(self._varying().any())
+
+    def _varying(self) -> BoolArray:
         n = len(self._inputs)
         low, high = self.moments.minimum[:n], self.moments.maximum[:n]
         with np.errstate(invalid="ignore", over="ignore"):
             varies: BoolArray = np.where(self._inputs[:, 1] == 0, low < high, high - low > MIN_PART_RANGE)
-        return varies if varies.any() or not keep_some else np.ones(n, bool)
+        return varies
 
 
 def without_unused(numbers: Numbers) -> tuple[Numbers, BoolArray]:

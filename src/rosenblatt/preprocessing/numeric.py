@@ -42,6 +42,25 @@ class Numbers:
         """The number of features."""
         return self.polynomial.width + (0 if self.indicators is None else len(self.indicators))
 
+    @cached_property
+    def input_columns(self) -> IntArray:
+        """The column of each input."""
+        return np.arange(self.columns) if self.inputs is None else self.inputs[:, 0]
+
+    @cached_property
+    def own_inputs(self) -> IntArray:
+        """The input that is each column itself; -1 if the column is left out, or has other inputs, too."""
+        if self.inputs is None:
+            return np.arange(self.columns)
+        found, counts = np.full(self.columns, -1), np.bincount(self.inputs[:, 0], minlength=self.columns)
+        own = np.flatnonzero((self.inputs[:, 1] == 0) & (counts[self.inputs[:, 0]] == 1))
+        found[self.inputs[own, 0]] = own
+        return found
+
+    def inputs_of(self, X: FloatArray) -> FloatArray:
+        """The inputs of rows without missing cells."""
+        return X if self.inputs is None else expand_parts(X, self.inputs)
+
     def input_names(self, names: Sequence[str]) -> Sequence[str]:
         """The names of the inputs, from those of the columns."""
         if self.inputs is None:
@@ -98,8 +117,7 @@ class Numbers:
             out[:, self.polynomial.width :] = np.isnan(part[:, self.indicators])
         products = out[:, : self.polynomial.width]
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            inputs = filled if self.inputs is None else expand_parts(filled, self.inputs)
-            features = self.polynomial.expand(inputs)
+            features = self.polynomial.expand(self.inputs_of(filled))
             if self.shift is None:
                 products[:] = features
             else:

@@ -169,18 +169,6 @@ class Recipe:
                     found += [(block.name, len(unknown), unknown[0])] if unknown else []
         return found
 
-    def missing_cells(self, X: MatrixLike | Data | Table | CSRMatrix) -> dict[str, int]:
-        """The columns with missing cells, and their number; the learned values fill them."""
-        table = as_data(X).features
-        if self.kind != "table" or not isinstance(table, Table):
-            return {}
-        found = {}
-        for name, cells in zip(table.names, table.columns, strict=True):
-            if name in self.names:
-                missing = np.isnan(cells) if cells.dtype.kind == "f" else np.array([cell is None for cell in cells], bool)
-                found[name] = int(missing.sum())
-        return {name: cells for name, cells in found.items() if cells}
-
     def to_parts(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """The recipe as JSON values and arrays."""
         from .recipe_parts import to_parts

@@ -84,7 +84,7 @@ def _fit_arrays(chunks: Iterable[Data], head: Data, choices: Choices) -> Recipe:
     filled = {name: n for name, n in zip(names, missing, strict=True) if n and name not in set(constant)}
     notes = (
         *loss_notes(losses),
-        *constant_notes(constant),
+        *constant_notes(constant, all_of_them=choices.drop_constant and not statistics.varies),
         *missing_notes(filled, choices.fill, choices.missing_indicator, (), ()),
         *scaling.note(choices.scale),
     )
@@ -157,7 +157,7 @@ def _complete(
         *string_notes([blocks[place] for place in places], strings),
         *recipe.notes,
         *date_notes({name: kind for name, kind in dates.items() if name in chosen}),
-        *constant_notes(constant),
+        *constant_notes(constant, all_of_them=choices.drop_constant and not (any(varies) or statistics.varies)),
         *missing_notes(
             {name: missing[name] for name in number_names if missing[name]},
             choices.fill,

@@ -10,6 +10,7 @@ from .categorical import MISSING, Categories, Words
 from .statistics import MAX_WORDS_COUNTED, IdCheck, StringStatistics
 
 MAX_COLUMNS_LISTED = 20
+MAX_CONSTANT_LISTED = 8
 
 
 def string_notes(blocks: Sequence[Categories | Words], statistics: dict[str, StringStatistics]) -> tuple[str, ...]:
@@ -53,11 +54,13 @@ def loss_notes(losses: dict[str, str]) -> tuple[str, ...]:
     )
 
 
-def constant_notes(names: Sequence[str]) -> tuple[str, ...]:
+def constant_notes(names: Sequence[str], *, all_of_them: bool = False) -> tuple[str, ...]:
     """The note on columns that were dropped, because all training rows have the same value or none."""
+    if all_of_them:
+        return ("All columns are constant: the model can only guess the most frequent class.",)
     if not names:
         return ()
-    listed = comma_list([repr(name) for name in names], MAX_COLUMNS_LISTED)
+    listed = comma_list([repr(name) for name in names], MAX_CONSTANT_LISTED)
     return (f"Constant {'column' if len(names) == 1 else 'columns'} dropped: {listed}.",)
 
 

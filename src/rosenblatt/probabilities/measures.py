@@ -9,6 +9,7 @@ Reliability   rows are grouped by their probability in ten bins; in each, the sh
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +65,14 @@ class ProbabilityTest:
         shares = np.broadcast_to(np.bincount(codes, minlength=k) / n, (n, k))
         scores = (_log_loss(probabilities, codes), _brier(probabilities, codes))
         return cls(n, *scores, _log_loss(shares, codes), _brier(shares, codes), _bins(probabilities, codes))
+
+    @classmethod
+    def pooled(cls, tests: Sequence[tuple[FloatArray, IntArray] | None]) -> ProbabilityTest | None:
+        """Measure several tests, such as folds, as one; None if one of them has no probabilities."""
+        found = [test for test in tests if test is not None]
+        if len(found) < len(tests):
+            return None
+        return cls.of(np.concatenate([p for p, _ in found]), np.concatenate([codes for _, codes in found]))
 
     @property
     def calibration_error(self) -> float:

@@ -15,6 +15,7 @@ from .crammer_singer import CrammerSinger, solve_crammer_singer
 from .hard_margin import hard_margin, prefer_hard_margin
 from .limits import SolverLimits
 from .logistic import BinaryLogistic, solve_logistic
+from .multinomial import Multinomial, solve_multinomial
 from .problem import BinarySVM, Head, Solution, heads
 from .solver_choice import solve_binary_svm
 from .ties import settle_rows_on_plane, settle_ties
@@ -51,12 +52,19 @@ class SoftMarginTask:
     @property
     def row_weights(self) -> FloatArray:
         """The weight of every row; one number that is broadcast if all are 1."""
-        # With two classes, the joint hinge problem has w_1 = -w_0 = w/2: it is the binary problem with twice the C.
-        share = 2.0 if self.scheme == "crammer_singer" and len(self.classes) == 2 else 1.0
+        # With two classes, a joint problem has w_1 = -w_0 = w/2: it is the binary problem with twice the C.
+        share = 2.0 if self.scheme in ("crammer_singer", "multinomial") and len(self.classes) == 2 else 1.0
         return np.broadcast_to(share, len(self.codes)) if self.weights is None else share * self.weights
 
-    def solve_jointly(self, start: CrammerSinger | None) -> CrammerSinger:
-        """Solve one problem for all classes (Crammer and Singer)."""
+    def solve_jointly(self, start: CrammerSinger | Multinomial | None) -> CrammerSinger | Multinomial:
+        """Solve one problem for all classes (Crammer and Singer, or multinomial)."""
+        if self.loss == "logistic":
+            assert not isinstance(start, CrammerSinger)
+            return solve_multinomial(
+                self.rows, self.codes, len(self.classes), self.C * self.row_weights, x0=self.x0, free=self.free,
+                limits=replace(self.limits, n_jobs=self.threads, progress=self.progress), start=start,
+            )  # fmt: skip
+        assert not isinstance(start, Multinomial)
         return solve_crammer_singer(
             self.rows, self.codes, len(self.classes), self.C * self.row_weights, x0=self.x0, free=self.free,
             tol=self.limits.tol, max_iter=self.limits.max_iter, seed=self.limits.seed, start=start, progress=self.progress,
@@ -77,7 +85,8 @@ class SoftMarginTask:
                 return self._solve_binary(head, weights, effort, start)
             # A pair is solved on a copy of its rows: with many classes they are a small part of all rows.
             places = pair_rows[h]
-            start = start.at(places) if start is not None and len(start.multipliers) == len(codes) else start
+            if self.loss != "logistic" and start is not None and len(start.multipliers) == len(codes):
+                start = start.at(places)
             return self._solve_binary(head.alone(places), weights[places], effort, start)
 
         results = list(in_order(solve, range(len(problems)), self.threads if inner == 1 else 1))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..array_types import Array, IntArray, Matrix
+from ..array_types import Array, FloatArray, IntArray, Matrix
 from ..certificates.statements import Separable
 from ..data.problem import classes_and_codes
 from ..data.table import Data, DataError, typed_labels
@@ -176,7 +176,7 @@ def train(request: Request, watch: ProgressCallback | None = None) -> Outcome:
         train=Confusion.of(prepared.codes, predict_codes(estimator, prepared.X), len(prepared.classes)),
         test=confusion_on_test(estimator, prepared),
         folds=folds,
-        probabilities=of_folds or test_probabilities([(estimator, prepared)]),
+        probabilities=of_folds or ProbabilityTest.pooled([probabilities_on_test(estimator, prepared)]),
         margin=margin,
         bound=update_bound(estimator, prepared.X, prepared.y, of_features, margin),
         certificate=certificate,
@@ -283,16 +283,11 @@ def confusion_on_test(estimator: LinearClassifier, prepared: Prepared) -> Confus
     return Confusion.of(prepared.codes_test, predict_codes(estimator, prepared.X_test), len(prepared.classes))
 
 
-def test_probabilities(tested: list[tuple[LinearClassifier, Prepared]]) -> ProbabilityTest | None:
-    """Measure the probabilities of the test rows of one or more models; None without probabilities or test rows."""
-    found = [
-        (estimator.predict_proba(part.X_test), part.codes_test)
-        for estimator, part in tested
-        if estimator._probability_map is not None and part.codes_test is not None and part.X_test is not None
-    ]
-    if not found:
+def probabilities_on_test(estimator: LinearClassifier, prepared: Prepared) -> tuple[FloatArray, IntArray] | None:
+    """Return the probabilities of the test rows and their class codes; None without probabilities or test rows."""
+    if estimator._probability_map is None or prepared.codes_test is None or prepared.X_test is None:
         return None
-    return ProbabilityTest.of(np.concatenate([p for p, _ in found]), np.concatenate([codes for _, codes in found]))
+    return estimator.predict_proba(prepared.X_test), prepared.codes_test
 
 
 def cross_validate(
@@ -305,7 +300,7 @@ def cross_validate(
     assert request.n_folds is not None
     classes, codes = classes_and_codes(typed_labels(require_labels(data)))
     fold = assign_folds(codes, request.n_folds, request.seed, classes.tolist())
-    found, tested = [], []
+    found, probabilities = [], []
     for number in range(request.n_folds):
         mine = fold == number
         if len(np.unique(codes[~mine])) < len(classes):
@@ -319,5 +314,5 @@ def cross_validate(
         result = confusion_on_test(fitted, part)
         assert result is not None
         found.append(result)
-        tested.append((fitted, part))
-    return tuple(found), test_probabilities(tested)
+        probabilities.append(probabilities_on_test(fitted, part))
+    return tuple(found), ProbabilityTest.pooled(probabilities)

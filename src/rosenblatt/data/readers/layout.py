@@ -34,8 +34,8 @@ LABEL_NAMES = ("label", "target", "class", "y", "category", "outcome")
 MAX_COLUMNS_LISTED = 6
 MAX_LABEL_CHARS = 100
 # Command-line options that error messages name.
-LABEL_OPTION, MISSING_OPTION = "--label", "--missing median"
-MISSING_ADVICE = "use --missing median to fill it with the median of the column, or --ignore to leave the column out"
+LABEL_OPTION, MISSING_OPTION = "--label", "--missing auto"
+MISSING_ADVICE = "use --missing auto to fill missing cells, or --ignore to leave the column out"
 ONE_COLUMN = "the lines have one cell; the cells of a row must be separated by commas, semicolons, tabs, pipes or blanks"
 
 Cells = Sequence[Sequence[bytes]]
