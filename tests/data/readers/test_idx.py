@@ -64,7 +64,7 @@ def test_without_labels(images):
 
 
 BAD = {
-    b"": "truncated",
+    b"": "it is empty",
     b"\0\0\x08": "truncated",
     b"\1\0\x08\1\0\0\0\1a": "not an idx file",
     b"\0\0\x07\1\0\0\0\1a": "not an idx file",

@@ -116,6 +116,35 @@ def test_faults_of_any_file(tmp_path, name):
         read(zipped)
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("rows.csv", b"", "rows.csv: the file has no rows: it is empty; save or download it again"),
+        ("rows.jsonl.gz", gzip.compress(b""), "rows.jsonl.gz: the file has no rows: it is empty; save or download it again"),
+        ("rows.csv", b"a,b,label\n", "rows.csv: the file has a header but no rows; if its only line is a row, use --no-header"),
+        ("rows.xlsx", CSV, "rows.xlsx: the file is named .xlsx, but is not a workbook; if it is text, use --format csv"),
+        ("rows.zip", CSV, "rows.zip: the file is named .zip, but is not a zip archive; if it is text, use --format csv"),
+    ],
+)
+def test_files_without_rows(tmp_path, name, content, sentence):
+    (tmp_path / name).write_bytes(content)
+    for reading in (read, lambda path: list(chunks(path))):
+        with pytest.raises(DataError) as error:
+            reading(tmp_path / name)
+        assert str(error.value) == f"{tmp_path}/{sentence}"
+
+
+def test_a_format_that_is_given_is_not_doubted(tmp_path):
+    (tmp_path / "rows.xlsx").write_bytes(CSV)
+    assert read(tmp_path / "rows.xlsx", Options(format="csv")).n_rows == 2
+
+
+@pytest.mark.parametrize("url", ["https://example.org/rows.csv", "s3://bucket/rows.parquet", "file:///rows.csv"])
+def test_a_url_is_to_be_downloaded(url):
+    with pytest.raises(DataError, match=r"is a URL, but data are read from files; download it first: curl -LO '"):
+        read(url)
+
+
 def test_the_label_column_is_detected():
     assert looks_like_labels(np.array(["a", "b", "a", "b"], object))
     assert looks_like_labels(np.array([1.0, 2.0]))

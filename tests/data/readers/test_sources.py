@@ -96,7 +96,8 @@ def test_junk_after_the_first_bytes(extension: str, junk: bytes) -> None:
 def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="nowhere: file not found"):
         Source(tmp_path / "nowhere")
-    with pytest.raises(DataError, match="is a directory, not a file"):
+    (tmp_path / "rows.csv").touch()
+    with pytest.raises(DataError, match=r"is a directory, not a file; name a file in it: rows.csv$"):
         Source(tmp_path)
     with pytest.raises(DataError, match="cannot be opened"):
         Source("a\0b")

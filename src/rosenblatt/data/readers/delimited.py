@@ -8,6 +8,7 @@ parsed without it, because importing the kernel takes longer.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,14 @@ from .cells import MisquotedError, UnclosedError, records, sniff, split_record
 from .columns import Columns
 from .layout import Layout, lay_out
 from .limits import MemoryLimit
+from .orange import orange_header
 from .sources import Source, extension_of
 from .window import BLOCK_BYTES, LineNumbers, Window
 
 MAX_BYTES_WITHOUT_KERNEL = 1 << 18
 # The layout is decided by at least this many rows and cells, or by ten times as many cells, or by this many bytes.
 FIRST_ROWS, FIRST_CELLS, FIRST_BYTES = 100, 10_000, 1 << 20
+Record = tuple[int, list[bytes], int]  # its start, its cells and its end
 COMMENT = ord("|")  # files of C4.5, such as UCI's adult.test, may start with a comment
 
 
@@ -67,12 +70,30 @@ class _Reader:
         second = window.buffer.index(b"\n") + 1
         if window.buffer[0] == COMMENT and window.buffer.find(b"|", second, window.buffer.find(b"\n", second, window.stop)) < 0:
             window.consume(second)
-        kind, first_bytes = options.format or extension_of(self.source.path), FIRST_BYTES
+        kind = options.format or extension_of(self.source.path)
+        delimiter, found = self._first_records(kind)
+        orange, note = None if options.header is False else orange_header([cells for _, cells, _ in found[:3]], kind), None
+        if orange is not None:
+            options, note = orange.apply(options)
+            found = [(found[0][0], list(orange.names), found[orange.lines - 1][2]), *found[orange.lines :]]
+        width = len(found[0][1])
+        alike = next((k for k, (_, cells, _) in enumerate(found) if len(cells) != width), len(found))
+        self._check_title([len(cells) for _, cells, _ in found], alike, found[0][0])
+        if alike == 1 < len(found):
+            self._check_width(found[1][1], width, found[1][0])
+        layout = lay_out(self.source.name, [cells for _, cells, _ in found[:alike]], options, delimiter)
+        if layout.header:
+            window.consume(found[0][2])
+        return delimiter, layout if note is None else replace(layout, note=f"{note}; {layout.note}")
+
+    def _first_records(self, kind: str) -> tuple[bytes, list[Record]]:
+        """The delimiter and the first records, which decide the layout."""
+        window, first_bytes = self.window, FIRST_BYTES
         while True:
             whole_lines = window.buffer.rfind(b"\n", 0, first_bytes) + 1
             text = bytes(memoryview(window.buffer)[: min(window.stop, whole_lines) or window.stop])
-            delimiter = sniff(text, kind) if options.sep is None else options.sep.encode()
-            found: list[tuple[int, list[bytes], int]] = []
+            delimiter = sniff(text, kind) if self.options.sep is None else self.options.sep.encode()
+            found: list[Record] = []
             try:
                 for record in records(text, delimiter):
                     found.append(record)
@@ -90,15 +111,7 @@ class _Reader:
             first_bytes = max(2 * first_bytes, 2 * len(text))  # the first record, or the one after a header, is longer
         if not found:
             raise DataError(self.source.name, "the file has no rows")
-        width = len(found[0][1])
-        alike = next((k for k, (_, cells, _) in enumerate(found) if len(cells) != width), len(found))
-        self._check_title([len(cells) for _, cells, _ in found], alike, found[0][0])
-        if alike == 1 < len(found):
-            self._check_width(found[1][1], width, found[1][0])
-        layout = lay_out(self.source.name, [cells for _, cells, _ in found[:alike]], options, delimiter)
-        if layout.header:
-            window.consume(found[0][2])
-        return delimiter, layout
+        return delimiter, found
 
     def _lengthen(self, text: bytes) -> bool:
         """Read more, about as much as `text`, which the window starts with; False at the end of the file."""

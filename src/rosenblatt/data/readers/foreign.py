@@ -7,6 +7,7 @@ import re
 from ..table import DataError
 
 SAVE_WORKBOOK = "save it as .xlsx without a password, or as CSV"
+NAME_ROWS = "name the file of the rows"
 UNPACK = "unpack it first"
 EXPORT_TABLE = "export the table as CSV first"
 DOWNLOAD = "download the data file itself"
@@ -20,6 +21,12 @@ FOREIGN = (
     (b"\x93NUMPY", "a single NumPy array", SAVE_ARRAYS),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive", UNPACK),
     (b"Rar!\x1a\x07", "a RAR archive", UNPACK),
+    (b"\x89PNG\r\n\x1a\n", "an image (PNG)", NAME_ROWS),
+    (b"\xff\xd8\xff", "an image (JPEG)", NAME_ROWS),
+    (b"GIF87a", "an image (GIF)", NAME_ROWS),
+    (b"GIF89a", "an image (GIF)", NAME_ROWS),
+    (b"II*\0", "an image (TIFF)", NAME_ROWS),
+    (b"MM\0*", "an image (TIFF)", NAME_ROWS),
 )
 ZIP_HEADS = (b"PK\x03\x04", b"PK\x05\x06")  # of an archive with members, and of one without
 ZIP_BYTES, HEAD_BYTES = 4, 1 << 10
@@ -59,7 +66,9 @@ def _recognize(head: bytes) -> tuple[str, str] | None:
         return "a pickle, which is not read because it may run programs", SAVE_ARRAYS
     length = int.from_bytes(head[:SAFETENSORS_LENGTH], "little")
     if head[SAFETENSORS_LENGTH : SAFETENSORS_LENGTH + 2] == b'{"' and length < MAX_SAFETENSORS_HEADER_BYTES:
-        return "a model or another safetensors file, not rows", "name the file of the rows"
+        return "a model or another safetensors file, not rows", NAME_ROWS
+    if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
+        return "an image (WebP)", NAME_ROWS
     if HTML.match(head):
         return "an HTML page, perhaps of an error or a login", DOWNLOAD
     if XML.match(head):

@@ -190,7 +190,7 @@ def lay_out(source: str, rows: Cells, options: Options, delimiter: bytes = DEFAU
     header = _has_header(rows, below, options) if options.header is None else options.header
     body = rows[1:] if header else rows
     if not body:
-        raise DataError(source, "the file has a header but no rows")
+        raise DataError(source, "the file has a header but no rows", advice="if its only line is a row, use --no-header")
     names = _column_names(source, rows[0] if header else None, len(rows[0]))
     if len(names) == 1 and options.label is None and options.required is None and options.required_width is None:
         raise DataError(source, ONE_COLUMN)

@@ -32,6 +32,7 @@ from .foreign import HEAD_BYTES, JSON_ARRAY, ZIP_BYTES, check_not_foreign, is_co
 from .limits import MemoryLimit
 from .sources import COMPRESSED, Source, extension_of
 
+CONTAINERS = {"xlsx": "a workbook", "xlsm": "a workbook", "zip": "a zip archive"}  # otherwise unpacked by `containers.py`
 EXTENSIONS = {extension: kind for kind, extensions in FORMATS.items() for extension in extensions}
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "npz"}
 FIRST_BYTES = {"parquet": (b"PAR1", b"PARE"), "npz": (b"PK",)}  # PARE: encrypted, which pyarrow reports
@@ -177,10 +178,15 @@ def _readers(kind: str) -> tuple[Reader, ChunkReader]:
 
 def format_of(source: Source, options: Options) -> str:
     """The format of a file, one of FORMATS: given in the options, by its name, or by its first bytes."""
+    if not source.peek(1):
+        raise DataError(source.name, "the file has no rows: it is empty", advice="save or download it again")
     if options.format is not None and options.format not in FORMATS:
         raise DataError(source.name, f"format must be one of {', '.join(FORMATS)}, got {options.format!r}")
     extension = extension_of(source.path)
     kind = options.format
+    if kind is None and extension in CONTAINERS:
+        sentence = f"the file is named .{extension}, but is not {CONTAINERS[extension]}"
+        raise DataError(source.name, sentence, option="--format", advice="if it is text, use --format csv")
     if kind is None:
         head = source.peek(SNIFFED_BYTES)
         check_not_foreign(source.name, head)
@@ -217,7 +223,7 @@ def check_first_bytes(source: Source, kind: str) -> None:
         begins, what = head.startswith(FIRST_BYTES[kind]), FIRST_BYTES[kind][0].decode()
     if not begins:
         article = "a" if kind == "parquet" else "an"
-        raise DataError(source.name, f"not {article} {kind} file: it {f'does not start with {what}' if head else 'is empty'}")
+        raise DataError(source.name, f"not {article} {kind} file: it does not start with {what}")
 
 
 def _starts_like_arrow_stream(head: bytes) -> bool:

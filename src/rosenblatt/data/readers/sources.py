@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
+from ...reporting.text import comma_list
 from ..table import DataError
 from .encoding import Recoded
 
@@ -27,6 +29,8 @@ MAGIC_BYTES = 16
 MAX_DECOMPRESSED_BYTES = 1 << 20  # bytes that one call decompresses
 ZSTANDARD_BYTES = 256  # compressed bytes read at a time; they decompress to at most 8 MB
 BUFFER_BYTES = 1 << 17
+URL = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)  # pathlib makes one slash of two
+MAX_LISTED = 6
 
 
 def display_name(path: str | Path) -> str:
@@ -176,9 +180,12 @@ class _Raw(io.RawIOBase):
         try:
             self._file = open(path, "rb", buffering=0)  # noqa: SIM115 - closed with this stream
         except FileNotFoundError:
+            if URL.match(str(path)):
+                advice = f"download it first: curl -LO {str(path)!r}"
+                raise DataError(name, "is a URL, but data are read from files", advice=advice) from None
             raise DataError(name, "file not found") from None
         except IsADirectoryError:
-            raise DataError(name, "is a directory, not a file") from None
+            raise DataError(name, f"is a directory, not a file{_files_in(Path(path))}") from None
         except PermissionError:
             raise DataError(name, "permission denied") from None
         except (OSError, ValueError) as error:
@@ -212,6 +219,15 @@ class _Raw(io.RawIOBase):
         if not self.closed and self._owned and hasattr(self, "_file"):
             self._file.close()
         super().close()
+
+
+def _files_in(folder: Path) -> str:
+    """Advice with the first files of a folder, for a message."""
+    with contextlib.suppress(OSError):
+        names = sorted(each.name for each in folder.iterdir() if each.is_file() and not each.name.startswith("."))
+        if names:
+            return f"; name a file in it: {comma_list(names, MAX_LISTED)}"
+    return ""
 
 
 def _compression(head: bytes, extension: str, name: str) -> str | None:
