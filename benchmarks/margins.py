@@ -19,7 +19,7 @@ from sklearn.svm import SVC, LinearSVC
 from threadpoolctl import threadpool_limits
 
 import rosenblatt as rb
-from rosenblatt.estimators.soft_margin import Loss
+from rosenblatt.estimators.soft_margin_parameters import MarginLoss as Loss
 
 from . import workloads
 

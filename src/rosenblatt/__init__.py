@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # `X as X` exports a name
     from .estimators.passive_aggressive import PassiveAggressive as PassiveAggressive
     from .estimators.perceptron import Perceptron as Perceptron
     from .estimators.soft_margin import SoftMargin as SoftMargin
+    from .estimators.soft_margin_cv import SoftMarginCV as SoftMarginCV
     from .models.container import ModelError as ModelError
     from .models.explanations.explanation import Explanation as Explanation
     from .models.files import load as load

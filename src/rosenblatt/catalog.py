@@ -224,19 +224,28 @@ ESTIMATORS = {
         state="solutions",
         margin=1.0,
         options={
-            "loss": Option("choice", "Soft margin: the loss.", ("hinge", "squared_hinge")),
+            "loss": Option("choice", "Soft margin: the loss.", ("hinge", "squared_hinge", "logistic")),
             "penalize_intercept": Option("flag", "Soft margin: count the intercept in |w|, as LIBLINEAR does."),
         },
         knobs={
             "tol": {"high": 0.1, "help": "The accepted gap to the minimum."},
             "loss": {
                 "help": "The cost of a point inside the margin.", "before": "multiclass",
-                "choices": (("hinge", "hinge"), ("squared_hinge", "squared hinge")),
+                "choices": (("hinge", "hinge"), ("squared_hinge", "squared hinge"), ("logistic", "logistic")),
             },
             "penalize_intercept": {"help": "Whether the intercept counts in |w|.", "before": "vote_count"},
             "max_iter": None,  # never reached
         },
         grid={"C": (1e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1e4)},
+    ),
+    "SoftMarginCV": EstimatorEntry(
+        "rosenblatt.estimators.soft_margin_cv",
+        "Support vector machines",
+        attributes=(
+            "support_", "multipliers_", "margin_", "gap_", "dual_gap_", "objective_", "solver_", "_scheme", "C_", "Cs_",
+            "scores_",
+        ),
+        margin=1.0,
     ),
 }  # fmt: skip
 
@@ -250,7 +259,7 @@ SHARED_OPTIONS = {
     "multiclass": Option(
         "choice",
         "How several classes are separated; auto: in pairs, or each against the rest for sparse rows of over 1,000 columns.",
-        ("joint", "auto", "ovr", "ovo", "crammer_singer"),
+        ("joint", "auto", "ovr", "ovo", "crammer_singer", "multinomial"),
     ),
     "fit_intercept": Option("flag", "Learn an intercept; without it, planes pass through the origin."),
     "intercept_scaling": Option("float", "Value of x_0, the constant feature of the intercept."),
@@ -350,6 +359,12 @@ ALGORITHMS = {
         "Soft margin",
         "SoftMargin",
         "A wide margin, with a cost C for every point inside it or on the wrong side.",
+    ),
+    "logistic": Algorithm(
+        "Logistic regression",
+        "SoftMargin",
+        "The line whose scores are the best log odds of the classes, with a cost for long weight vectors.",
+        {"loss": "logistic"},
     ),
     "linear-mse": Algorithm(
         "Linear least squares",

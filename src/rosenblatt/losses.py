@@ -7,6 +7,7 @@
     linear MSE      (1 - m)^2 = (t - a)^2            `LinearMSE`; large positive margins have a loss, too
     nonlinear MSE   (1 - tanh m)^2 = (t - tanh a)^2  `NonlinearMSE`, which minimizes half of it; at most 4
     logistic MSE    (1 - s(m))^2, s(m) = 1/(1 + exp(-m)); at most 1
+    logistic        log(1 + exp(-m)), the log loss of the probability s(m)
 
 At a kink the derivative is that from the left: training ties are mistakes, so a row at the kink still triggers an update. The
 0-1 loss jumps at 0, where a row is misclassified; its derivative is 0 everywhere.
@@ -37,6 +38,7 @@ __all__ = [
     "ALL",
     "HINGE",
     "LINEAR_MSE",
+    "LOGISTIC",
     "LOGISTIC_MSE",
     "NONLINEAR_MSE",
     "PERCEPTRON",
@@ -152,6 +154,7 @@ LOGISTIC_MSE = _loss(
     is_squared_error=True,
     short_formula="(1 - \N{GREEK SMALL LETTER SIGMA}(m))^2",
 )
+LOGISTIC = _loss("logistic", "log(1 + exp(-m))", lambda m: np.logaddexp(0.0, -m), lambda m: -_rest(m))
 PERCEPTRON = _loss(
     "perceptron", "max(0, -m)", lambda m: np.maximum(-m, 0.0) + 0.0, lambda m: np.where(m <= 0.0, -1.0, 0.0), 0.0
 )

@@ -34,7 +34,6 @@ BAD = {
     "label.svm": (b"1 1:1\nspam 1:2\n", ["line 2, character 1", "spam"]),
     "ragged.csv": (b"a,b,label\n1,2,x\n3,4\n5,6,y\n", ["line 3", "2"]),
     "words.csv": (b"a,b,label\n1,2,x\n3,oops,y\n5,6,x\n7,8,y\n", ["line 3", "b", "oops"]),
-    "missing.csv": (b"a,b,label\n1,2,x\n3,,y\n5,6,x\n", ["line 3", "b", "--missing mean"]),
     "overflow.csv": (b"a,b,label\n1,2,x\n3,1e400,y\n5,6,x\n", ["line 3", "b"]),
     "quote.csv": (b'a,b,label\n1,"2,x\n3,4,y\n', ["line 2"]),
     "utf16.csv": (TABLE.decode().encode("utf-16-le"), ["NUL byte", "--encoding utf-16-le"]),

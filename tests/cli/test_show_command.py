@@ -24,7 +24,7 @@ def test_show(tmp_path):
         "model", "parameters", "fit", "work", "preprocessing", "data", "size", "read with", "command", "saved by", "saved at",
     ]  # fmt: skip
     assert "456 rows and 30 columns" in text
-    assert "--label class --missing refuse" in text
+    assert "--label class --missing auto" in text
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_its_query_scores_the_columns_of_the_file(degree):
     np.testing.assert_allclose([row[3] for row in found], model.scores(columns)[:, 0], rtol=1e-12, atol=1e-12)
     assert [row[-1] for row in found] == model.predict(columns).tolist()
     exported = json.loads(to_json(model))
-    assert exported["recipe"]["blocks"] == [{"column": "color", "values": ["blue", "gr'een", "red"]}]
+    assert exported["recipe"]["blocks"] == [{"column": "color", "values": ["blue", "gr'een", "red"], "missing": False}]
     with pytest.raises(ExportError, match=r"C export does not support categorical columns \('color'\)"):
         to_c(model)
 

@@ -11,11 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables import numbers, sparse, strings, table
 
+from rosenblatt.data.table import Data, Table
 from rosenblatt.preprocessing.recipe import Recipe
 
 TEXT = strings("the cat sat", "the dog sat", "a bird too", "the bird too")
 MIXED = table(a=numbers(1, 2, np.nan, 4), s=strings("x", "y", None, "x"), t=TEXT, b=numbers(0, 0, 5000, 1))
 X = np.array([[1.0, 2.0], [3.0, 400.0]])
+ONE = np.zeros(1, np.int64)
+DATED = Data("rows.csv", Table(("day", "k"), (numbers(1, 20, 300), numbers(5, 5, 5))), None, dates={"day": "date"})
 RECIPES = {
     "mixed": Recipe.learn([MIXED], text=("t",)),
     "mixed degree": Recipe.learn([MIXED], text=("t",), degree=3, scale="standard"),
@@ -23,6 +26,9 @@ RECIPES = {
     "dense plain": Recipe.learn([X], scale="none"),
     "sparse": Recipe.learn([sparse(X)]),
     "sparse degree": Recipe.learn([sparse(X)], degree=2, first=0),
+    "dates": Recipe.learn([DATED], drop_constant=True),
+    "indicators": Recipe.learn([MIXED], text=("t",), missing_indicator=True),
+    "dropped": Recipe.learn([np.column_stack([X, [7.0, 7.0]])], drop_constant=True),
     "strings alone": Recipe.learn([table(s=strings("x", "y"))]),
 }
 
@@ -54,15 +60,20 @@ META = {
         None, [], ["a"], ["a", "s", "t", "t"], ["s", "t", "b", "a", "c"], ["a", "t", "s", "b"], ["a", "s", "t", 1], "asdf",
         ["a", "s", "t", "\ud800"],
     ],
+    "scale": ["none", "max", "rms", "wild", None, 1, []],
+    "constant": [None, "k", [1], ["\ud800"]],
+    "dates": [None, [["a"]], [["a", "day"]], [["s", "date"]], [["a", "date"], ["a", "date"]], {"a": "date"}, [[1, "date"]]],
     "rows": [0, -1, 3, 1.0, True, "4", 2**60, None],
     "notes": [None, [1], "x", ["x"] * 2000],
     "strings": [
-        None, [], [["s", "names", ["x", "y"]]], [["s", "names", ["y", "x"]], ["t", "words", 4]],
-        [["s", "names", ["x", "x"]], ["t", "words", 4]], [["s", "names", ["x", 3]], ["t", "words", 4]],
-        [["s", "names", ["x", "y"]], ["t", "words", 5]], [["s", "names", ["x", "y"]], ["t", "words", 4.0]],
-        [["s", "names", ["x", "y"]], ["t", "letters", 4]], [["s", "names"], ["t", "words", 4]], {"s": 1},
-        [["z", "names", ["x", "y"]], ["t", "words", 4]],
-        [["s", "names", [f"{i:06}" for i in range(10_001)]], ["t", "words", 4]],
+        None, [], [["s", "names", ["x", "y"], True]], [["s", "names", ["y", "x"], True], ["t", "words", 4]],
+        [["s", "names", ["x", "x"], True], ["t", "words", 4]], [["s", "names", ["x", 3], True], ["t", "words", 4]],
+        [["s", "names", ["x", "y"], True], ["t", "words", 5]], [["s", "names", ["x", "y"], True], ["t", "words", 4.0]],
+        [["s", "names", ["x", "y"], True], ["t", "letters", 4]], [["s", "names"], ["t", "words", 4]], {"s": 1},
+        [["z", "names", ["x", "y"], True], ["t", "words", 4]],
+        [["s", "names", ["x", "y"], 1], ["t", "words", 4]], [["s", "names", ["x", "y"], None], ["t", "words", 4]],
+        [["s", "names", ["x", "y"], True], ["t", "words", 4, True]], [["s", "names", [], True], ["t", "words", 4]],
+        [["s", "names", [f"{i:06}" for i in range(10_001)], True], ["t", "words", 4]],
     ],
 }  # fmt: skip
 
@@ -83,7 +94,7 @@ def words(*some: str) -> np.ndarray:
 
 
 ARRAYS = {
-    "means": [None, np.zeros(3), np.zeros(2, np.float32), np.array([np.nan, 1]), np.zeros((2, 1)), [0.0, 0.0]],
+    "fill": [None, np.zeros(3), np.zeros(2, np.float32), np.array([np.nan, 1]), np.zeros((2, 1)), [0.0, 0.0]],
     "divide": [np.array([1.0, 0.0]), np.array([-1.0, 1.0]), np.array([np.inf, 1]), np.ones(7)],
     "shift": [np.zeros(3), np.array([np.nan, 0])],
     "words1": [
@@ -97,6 +108,9 @@ ARRAYS = {
     "string_missing": [None, np.array([2, 0]), np.array([0])],
     "counts0": [None, np.array([2, 2]), np.array([2]), np.array([-1, 1]), np.array([1 << 62, 1 << 62])],
     "counts1": [np.array([1, 1, 1, 1])],
+    "inputs": [np.array([0]), np.array([[0, 1]]), np.array([0, 2])],
+    "parts": [np.array([0, 0])],
+    "indicators": [np.array([2]), np.array([-1]), np.array([1, 0]), np.array([0.0]), np.array([0, 0])],
     "words0": [words("cat")],
     "more": [np.zeros(1)],
 }  # fmt: skip
@@ -112,9 +126,15 @@ def test_wrong_arrays_are_refused(key, value):
 
 def test_what_does_not_go_together():
     meta, arrays = RECIPES["sparse"].to_parts()
-    for more in ({"means": np.zeros(2)}, {"shift": np.zeros(2)}):
+    for more in ({"fill": np.zeros(2)}, {"inputs": np.zeros(1, np.int64), "parts": np.zeros(1, np.int64)}, {"indicators": ONE}):
         with pytest.raises(ValueError, match="recipe"):
             Recipe.from_parts(meta, arrays | more)
+    for scale in ("rms", "none", "new", None, []):
+        with pytest.raises(ValueError, match="scale"):
+            Recipe.from_parts(meta | {"scale": scale}, arrays)
+    meta, arrays = RECIPES["dense"].to_parts()
+    with pytest.raises(ValueError, match="shifts features"):
+        Recipe.from_parts(meta | {"scale": "max"}, arrays)
     meta, arrays = RECIPES["dense plain"].to_parts()
     with pytest.raises(ValueError, match="shifts features"):
         Recipe.from_parts(meta, arrays | {"shift": np.zeros(2)})
@@ -122,8 +142,23 @@ def test_what_does_not_go_together():
         Recipe.from_parts({key: value for key, value in meta.items() if key != "first"}, arrays)
     with pytest.raises(ValueError, match="entries"):
         Recipe.from_parts([], arrays)
+    meta, arrays = RECIPES["sparse"].to_parts()
     with pytest.raises(ValueError, match="degree=20"):
         Recipe.from_parts(meta | {"columns": 2**31, "degree": 20}, arrays)
+
+
+def test_inputs_must_be_parts_of_dates():
+    meta, arrays = RECIPES["dates"].to_parts()
+    assert Recipe.from_parts(meta, arrays).width == 5
+    n = len(arrays["parts"])
+    for parts in (np.arange(n) + 1, np.arange(n)[::-1].copy(), np.arange(n) + 5, np.zeros(n, np.int64), np.arange(n) * 1.0):
+        with pytest.raises(ValueError, match="recipe"):
+            Recipe.from_parts(meta, arrays | {"parts": parts})
+    for name in ("inputs", "parts"):
+        with pytest.raises(ValueError, match="recipe"):
+            Recipe.from_parts(meta, {key: array for key, array in arrays.items() if key != name})
+    with pytest.raises(ValueError, match="has no part"):
+        Recipe.from_parts(meta | {"dates": []}, arrays)
 
 
 JUNK = st.recursive(

@@ -97,7 +97,7 @@ def test_a_test_label_never_seen_is_an_error(k):
 
 def test_weights_of_rows_are_respected_by_leaving_the_pocket_out():
     A, b = rows(40)
-    model = short_run().fit(A, b, sample_weight=np.linspace(1.0, 2.0, 40))
-    weighted = Story("weighted", model, X=A, y=b)
+    model = short_run(calibrate="sigmoid").fit(A, b, sample_weight=np.linspace(1.0, 2.0, 40))
+    weighted = Story("weighted", model, X=A, y=b, X_test=A, y_test=b)
     assert find_pocket(Facts(weighted)) is None
     assert {which for which in FIGURES if draw(weighted, which)} == set(FIGURES)

@@ -113,7 +113,8 @@ def test_figures_without_data_leave_no_gap():
 def test_names_from_files_stay_text():
     k = len(EVIL)
     report = story(
-        k=k, d=k, n=120, title=EVIL[0], feature_names=EVIL, class_names=EVIL, summary=[(EVIL[0], EVIL[1])], notes=EVIL,
+        rb.Perceptron(calibrate="sigmoid", random_state=0, max_iter=6), k=k, d=k, n=120, title=EVIL[0],
+        feature_names=EVIL, class_names=EVIL, summary=[(EVIL[0], EVIL[1])], notes=EVIL,
         command=EVIL[1], version=EVIL[0],
     )  # fmt: skip
     page = write_report(report)
@@ -166,10 +167,8 @@ def test_numbers_name_the_rows_before_or_after_scaling():
 @pytest.mark.parametrize("width", [NARROW_PX, WIDE_PX])
 @pytest.mark.parametrize("which", FIGURES)
 def test_text_stays_inside_its_picture(which, width):
-    chart = draw(
-        story(rb.Perceptron(keep="average", random_state=0, max_iter=3), d=20, k=3, feature_names=["a long name " * 5] * 20),
-        which,
-    )
+    model = rb.Perceptron(keep="average", calibrate="isotonic", random_state=0, max_iter=3)
+    chart = draw(story(model, d=20, k=3, feature_names=["a long name " * 5] * 20), which)
     for text in ElementTree.fromstring(svg(chart, width)).iter("{http://www.w3.org/2000/svg}text"):
         if text.get("transform"):
             continue
@@ -183,7 +182,8 @@ def test_text_stays_inside_its_picture(which, width):
 def test_every_plot_can_be_a_picture(which, tmp_path):
     pytest.importorskip("matplotlib")
     names = ["$a$ b", "c_{", "x", "y"]  # which matplotlib would read as formulas
-    report = story(rb.Perceptron(keep="pocket", random_state=0, max_iter=5), k=3, feature_names=names, class_names=names[:3])
+    model = rb.Perceptron(keep="pocket", calibrate="sigmoid", random_state=0, max_iter=5)
+    report = story(model, k=3, feature_names=names, class_names=names[:3])
     save_chart(draw(report, which), tmp_path / "plot.png")
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
 

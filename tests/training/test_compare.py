@@ -1,4 +1,4 @@
-"""Comparing algorithms: the ranking, ties, McNemar's test, and the same rows for all of them."""
+"""Comparing algorithms: the ranking, ties, paired differences, and the same rows for all of them."""
 
 from __future__ import annotations
 
@@ -8,25 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy.stats import binomtest
 from training_files import noisy_rows, write_csv
 
 from rosenblatt.catalog import ALGORITHMS
 from rosenblatt.training import compare as compare_module
-from rosenblatt.training.compare import (
-    Entry,
-    best_marks,
-    choose_algorithms,
-    choose_winner,
-    compare,
-    mcnemar,
-    prepare_comparison,
-)
+from rosenblatt.training.compare import Comparison, Entry, choose_algorithms, compare, prepare_comparison
 from rosenblatt.training.metrics import Confusion
 from rosenblatt.training.request import Request
 from rosenblatt.training.train import train
+from rosenblatt.training.verdict import best_marks, choose_winner, difference
 
 
 def entry(name: str, train: int, test: int | list[int] | None, seconds: float = 1.0, margin: float | None = None) -> Entry:
@@ -35,23 +25,57 @@ def entry(name: str, train: int, test: int | list[int] | None, seconds: float = 
     wrong[test if isinstance(test, list) else slice(0, test or 0)] = True
     tested = None if test is None else Confusion(np.array([[20 - wrong.sum(), wrong.sum()], [0, 0]]))
     trained = Confusion(np.array([[40 - train, train], [0, 0]]))
-    return Entry(name, trained, tested, margin=margin, seconds=seconds, right=None if test is None else ~wrong)
+    return Entry(name, trained, tested, margin=margin, seconds=seconds, wrong=None if test is None else wrong)
 
 
-# --- McNemar's test
+# --- Differences
 
 
-@given(st.integers(0, 60), st.integers(0, 60))
-def test_mcnemar_is_the_exact_binomial_test(gained: int, lost: int) -> None:
-    expected = 1.0 if gained + lost == 0 else binomtest(gained, gained + lost).pvalue
-    assert mcnemar(gained, lost) == pytest.approx(expected, rel=1e-9)
-    assert mcnemar(gained, lost) == mcnemar(lost, gained)
+@pytest.mark.parametrize(("p", "q", "both"), [(0.3, 0.2, 0.1), (0.05, 0.05, 0.0), (0.5, 0.45, 0.4)])
+def test_intervals_cover_the_true_difference_as_often_as_they_say(p: float, q: float, both: float) -> None:
+    rng = np.random.default_rng(0)
+    uniform = rng.random((2000, 120))
+    wrong, other = uniform < p, (uniform < both) | ((uniform >= p) & (uniform < p + q - both))
+    found = [difference(*pair) for pair in zip(wrong, other, strict=True)]
+    covered = np.mean([each.low <= p - q <= each.high for each in found])
+    assert 0.93 < covered < 0.99
+    assert np.mean([each.share for each in found]) == pytest.approx(p - q, abs=0.005)
 
 
-@pytest.mark.parametrize("gained", [500, 520, 540, 560])
-def test_the_normal_approximation_is_close_where_it_takes_over(gained: int) -> None:
-    lost = 1001 - gained
-    assert mcnemar(gained, lost) == pytest.approx(binomtest(gained, 1001).pvalue, rel=0.05)
+def test_of_many_equal_algorithms_the_best_is_not_called_better() -> None:
+    """Without the correction for all pairs, the luckiest of twenty would often be clearly better than the unluckiest."""
+    clear = plain = 0
+    for seed in range(200):
+        wrong = np.random.default_rng(seed).random((20, 300)) < 0.2
+        best, *others = sorted(wrong, key=np.sum)
+        clear += any(difference(other, best, 190).clear for other in others)
+        plain += any(difference(other, best).clear for other in others)
+    assert clear / 200 < 0.06
+    assert plain / 200 > 0.5
+
+
+def test_equal_rows_differ_by_nothing() -> None:
+    wrong = np.arange(50) % 7 == 0
+    found = difference(wrong, wrong)
+    assert found.share == 0.0
+    assert found.low < 0.0 < found.high
+    assert not found.clear
+
+
+def test_the_error_of_choosing_is_higher_than_that_of_the_winner_where_all_is_chance() -> None:
+    rng = np.random.default_rng(1)
+    fold = np.repeat(np.arange(5), 40)
+    entries = []
+    for name in "abcdefghij":
+        wrong = rng.random(200) < 0.5
+        counts = Confusion(np.array([[200 - wrong.sum(), wrong.sum()], [0, 0]]))
+        entries.append(Entry(name, counts, counts, wrong=wrong))
+    verdict = choose_winner(entries, fold)
+    assert verdict.winner is not None
+    assert verdict.winner.test is not None
+    assert verdict.error_of_choice is not None
+    assert verdict.error_of_choice > verdict.winner.test.error
+    assert "The error of the winner is too low: it is the best of 10" in verdict.remarks[1]
 
 
 # --- The winner
@@ -59,9 +83,10 @@ def test_the_normal_approximation_is_close_where_it_takes_over(gained: int) -> N
 
 def test_the_fewest_test_errors_win_whatever_training_errors_and_time() -> None:
     verdict = choose_winner([entry("a", 0, 5, 0.1), entry("b", 9, 2, 9.0), entry("c", 0, 4)])
-    assert (verdict.winner.algorithm, verdict.second.algorithm) == ("b", "c")  # type: ignore[union-attr]
+    assert verdict.winner is not None
+    assert (verdict.winner.algorithm, [other.algorithm for other in verdict.others]) == ("b", ["c", "a"])
     assert verdict.tie_break is None
-    assert verdict.sentence.startswith("best: b, 2 of 20 wrong (next: c, 4 wrong; ")
+    assert verdict.sentence == "best: b, 2 of 20 wrong"
 
 
 def test_ties_are_decided_by_training_errors_and_then_by_time() -> None:
@@ -72,7 +97,7 @@ def test_ties_are_decided_by_training_errors_and_then_by_time() -> None:
     second = choose_winner([entry("a", 3, 4, 2.0), entry("b", 3, 4, 1.0)])
     assert second.tie_break == "time"
     assert second.sentence == "best: b, 4 of 20 wrong (tied with a; the faster one is preferred)"
-    assert second.p_value is None
+    assert second.differences["a"].share == 0.0
 
 
 def test_all_that_are_tied_are_named() -> None:
@@ -82,18 +107,17 @@ def test_all_that_are_tied_are_named() -> None:
     assert verdict.sentence == "best: b, 4 of 20 wrong (tied with a, c, d and 1 more; the fastest is preferred)"
 
 
-def test_the_difference_is_tested_on_rows_that_one_alone_gets_right() -> None:
+def test_differences_are_those_of_rows_that_one_alone_gets_right() -> None:
     verdict = choose_winner([entry("a", 0, [0, 1]), entry("b", 0, [1, 2, 3, 4])])
-    assert (verdict.gained, verdict.lost) == (3, 1)
-    assert verdict.p_value == pytest.approx(mcnemar(3, 1))
-    assert "the difference is not significant: McNemar's test, p = 0.62" in verdict.sentence
-    clear = choose_winner([entry("a", 0, 0), entry("b", 0, 12)])
-    assert "the difference is significant: McNemar's test, p = 0.00049" in clear.sentence
+    assert verdict.differences["b"] == difference(np.arange(20) < 3, np.arange(20) == 19)
+    assert "The difference from b may be chance: its 95 % interval, corrected for 1 pair, contains 0." in verdict.remarks
+    clear = choose_winner([entry("a", 0, 0), entry("b", 0, 16)])
+    assert "All differences are clear: no 95 % interval, corrected for 1 pair, contains 0." in clear.remarks
 
 
 def test_without_test_rows_training_errors_decide() -> None:
     verdict = choose_winner([entry("a", 3, None), entry("b", 1, None)])
-    assert verdict.p_value is None
+    assert verdict.remarks == ()
     assert verdict.sentence == "best: b, 1 of 40 training rows wrong"
     assert choose_winner([entry("a", 3, 1)]).sentence == "best: a, 1 of 20 wrong"
 
@@ -118,7 +142,7 @@ def test_the_best_of_each_column() -> None:
 @pytest.fixture(scope="module")
 def request_and_rows(tmp_path_factory: pytest.TempPathFactory) -> Any:
     request = Request(write_csv(tmp_path_factory.mktemp("files") / "rows.csv", *noisy_rows(150, 3)), seed=2)
-    return request, prepare_comparison(request)
+    return request, prepare_comparison(replace(request, holdout=0.2))
 
 
 def test_every_algorithm_gets_the_same_rows_as_train(request_and_rows: Any) -> None:
@@ -130,8 +154,26 @@ def test_every_algorithm_gets_the_same_rows_as_train(request_and_rows: Any) -> N
         np.testing.assert_array_equal(found.train.counts, alone.train.counts)  # type: ignore[union-attr]
         np.testing.assert_array_equal(found.test.counts, alone.test.counts)
         assert found.margin == alone.margin
-        assert found.right is not None
-        assert int((~found.right).sum()) == found.test.errors
+        assert found.wrong is not None
+        assert int(found.wrong.sum()) == found.test.errors
+
+
+def test_folds_test_every_row_once_as_train_does(request_and_rows: Any) -> None:
+    request, _ = request_and_rows
+    rows = prepare_comparison(request)
+    assert rows.fold is not None
+    assert np.bincount(rows.fold).tolist() == [30] * 5
+    (found,) = compare(request, rows, ["pa-1"])
+    alone = train(Request(request.data, algorithm="pa-1", seed=2, cv=5, certify=False))
+    assert found.test is not None
+    np.testing.assert_array_equal(found.test.counts, sum(fold.counts for fold in alone.folds))
+    np.testing.assert_array_equal(found.train.counts, alone.train.counts)  # type: ignore[union-attr]
+
+
+def test_large_tables_and_classes_of_one_row_are_held_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, labels = noisy_rows(100, 3)
+    monkeypatch.setattr(compare_module, "MAX_FOLDED_CELLS", 10)
+    assert prepare_comparison(Request(write_csv(tmp_path / "rows.csv", rows, labels))).folds == ()
 
 
 def test_failures_are_entries(request_and_rows: Any) -> None:
@@ -143,7 +185,7 @@ def test_failures_are_entries(request_and_rows: Any) -> None:
 
 def test_the_entry_of_a_failure_has_no_advice(request_and_rows: Any) -> None:
     request, prepared = request_and_rows
-    (found,) = compare(request, replace(prepared, X=np.abs(prepared.X) * 1e300 + 1e300), ["perceptron"])
+    (found,) = compare(request, Comparison(replace(prepared.whole, X=np.abs(prepared.whole.X) * 1e300 + 1e300)), ["perceptron"])
     assert found.failed is not None
     assert found.failed.startswith("the weights or a score exceed the range of float64: X has values up to ")
     assert "scale" not in found.failed

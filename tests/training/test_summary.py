@@ -48,7 +48,7 @@ def test_the_last_weights_separate_and_the_model_does_not(tmp_path: Path, algori
     if algorithm == "vote":
         X, y = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), ["no", "no", "no", "yes"]
     path = write_csv(tmp_path / "rows.csv", X, y)
-    outcome = train(Request(path, algorithm=algorithm))
+    outcome = train(Request(path, algorithm=algorithm, scale="none"))
     end = f"; the last weights separate, but the model is {model} of all weights of the run, which misclassifies 1 row"
     for fields in (summarize(outcome), list_facts(outcome)):
         assert dict(fields)["fit"] == f"{outcome.estimator.stop_}{end}"
@@ -113,7 +113,7 @@ def test_facts_of_the_report_are_short(outcome: Outcome) -> None:
 
 KEYS = [
     "data", "classes", "notes", "algorithm", "estimator", "parameters", "stop", "n_iter", "updates", "updates_possible",
-    "updates_per_pass", "training", "test", "folds", "baseline", "recall", "warnings", "margin", "proof",
+    "updates_per_pass", "training", "test", "folds", "probabilities", "baseline", "recall", "warnings", "margin", "proof",
     "proof_rows", "verdict", "seconds",
 ]  # fmt: skip
 

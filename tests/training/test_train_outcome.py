@@ -16,7 +16,7 @@ from rosenblatt.certificates.statements import Inseparable
 from rosenblatt.data.table import DataError
 from rosenblatt.estimators.base import StopWarning
 from rosenblatt.online.stopping import Stop
-from rosenblatt.training import train as train_module
+from rosenblatt.training import training_proofs
 from rosenblatt.training.metrics import Confusion
 from rosenblatt.training.request import DEFAULT_HOLDOUT, Request
 from rosenblatt.training.split import Holdout, assign_folds
@@ -268,7 +268,7 @@ def test_a_proof_is_tried_if_it_is_quick_or_requested(file: Any, monkeypatch: py
     path, *_ = file
     assert train(Request(path)).certificate is not None
     assert train(Request(path, certify=False)).certificate is None
-    monkeypatch.setattr(train_module, "QUICK_PROOF_VALUES", 10)
+    monkeypatch.setattr(training_proofs, "QUICK_PROOF_VALUES", 10)
     assert train(Request(path)).certificate is None
     assert train(Request(path, certify=True)).certificate is not None
 

@@ -10,7 +10,7 @@ from training_files import separable_rows
 
 import rosenblatt as rb
 from rosenblatt.proofs.margins import bound_of_run
-from rosenblatt.training.train import update_bound
+from rosenblatt.training.training_proofs import update_bound
 
 X, Y = separable_rows()
 THREE = np.array([[0.0, 0.0], [1.0, 0.0], [8.0, 1.0], [9.0, 0.0], [4.0, 9.0], [5.0, 8.0]]), np.array([0, 0, 1, 1, 2, 2])

@@ -96,7 +96,7 @@ def main() -> None:
 
     \b
     Examples:
-      rosenblatt train adult.data --missing mean
+      rosenblatt train adult.data
       rosenblatt predict adult.safetensors new.csv > labels.txt
       rosenblatt certify example:iris
 

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import AlgorithmName, WholeNumber, about_data, as_json, data_argument, holdout, options_of, seed, test_file
+from .options import (
+    AlgorithmName,
+    WholeNumber,
+    about_training_data,
+    as_json,
+    data_argument,
+    holdout,
+    options_of,
+    seed,
+    test_file,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
     from ..training.compare import Entry
+    from ..training.verdict import Verdict
 
 # Terminal width from which on the table shows intervals.
 WIDE_COLUMNS = 100
@@ -32,66 +44,91 @@ def _parse_algorithms(ctx: click.Context, parameter: click.Parameter, value: str
 @click.option("--algorithms", callback=_parse_algorithms, metavar="NAME,NAME", help="Algorithms to compare.  [default: all]")
 @click.option("--degree", type=WholeNumber(1, 20), default=1, show_default=True, help="Degree of polynomial features.")
 @click.option("--scale", type=click.Choice(["auto", "none", "max", "standard"]), default="auto", show_default=True,
-              help="Scaling of features; auto: if their ranges differ widely.")  # fmt: skip
+              help="Scaling of features; auto: standard (mean 0, deviation 1).")  # fmt: skip
+@click.option("--cv", type=WholeNumber(2), metavar="K", help="Folds of the cross-validation.  [default: 5]")
 @test_file
 @holdout
-@about_data
+@about_training_data
 @seed
 @as_json
 def command(data: str, algorithms: list[str] | None, as_json: bool, **given: Any) -> None:
-    """Compare all algorithms on the same rows: training error, test error, margin, updates, time.
+    """Compare all algorithms on the same rows by cross-validation: error, difference from the best, margin, updates, time.
 
-    The best algorithm has the smallest test error; ties are broken by training error, then by time. McNemar's test on the rows
-    that only one of the two best algorithms classifies correctly shows whether their difference may be due to chance.
+    The best algorithm has the fewest errors on rows it was not trained on; ties are broken by training error, then by time. The
+    intervals of the differences are corrected for the number of algorithms. The last line trains the winner.
 
     \b
     Examples:
       rosenblatt compare spambase.data
       rosenblatt compare a9a --test a9a.t --algorithms average,pa-1,soft-margin
     """
-    from ..training.compare import choose_algorithms, choose_winner, compare, judge_winner, prepare_comparison
+    from ..training.compare import choose_algorithms, compare, prepare_comparison
     from ..training.request import Request
+    from ..training.verdict import choose_winner, judge_winner
     from .console import bar, note, out, print_json
 
     request = Request(data=data, options=options_of(given), **given)
-    prepared = prepare_comparison(request)
-    names, skipped = choose_algorithms(prepared, algorithms)
+    rows = prepare_comparison(request)
+    names, skipped = choose_algorithms(rows, algorithms)
     if not as_json:
-        for sentence in prepared.notes:
+        for sentence in rows.whole.notes:
             note(sentence)
         if skipped:
             note(f"skipped, because every update takes a full scan: {', '.join(skipped)} (include with --algorithms)")
     with bar("comparing") as watch:
-        entries = list(compare(request, prepared, names, lambda name: watch))
-    verdict = choose_winner(entries)
-    winner = verdict.winner
-    judgment = judge_winner(prepared, winner)
+        entries = list(compare(request, rows, names, lambda name: watch))
+    verdict = choose_winner(entries, rows.fold)
+    judgment = judge_winner(rows, verdict.winner)
+    train = None if verdict.winner is None else training_command(data, verdict.winner.algorithm)
     if as_json:
         listed = [entry.to_dict() for entry in entries]
         judged = {} if judgment is None else judgment.to_dict()
-        print_json({"entries": listed, "winner": winner and winner.algorithm, "why": verdict.sentence, **judged})
+        print_json({"entries": listed, **verdict.to_dict(), "command": train, **judged})
         return
     console = out()
-    console.print(comparison_table(entries, winner, console.width))
+    console.print(comparison_table(entries, verdict, len(rows.folds), console.width))
     for entry in entries:
         if entry.failed:
             console.print(f"   {entry.algorithm}: {entry.failed}", style="dim", soft_wrap=True)
     console.print(f"\n{verdict.sentence}", soft_wrap=True)
+    for sentence in verdict.remarks:
+        console.print(sentence, soft_wrap=True)
     if judgment is not None:
         console.print(f"baseline: {judgment.baseline_text}", soft_wrap=True)
         for sentence in judgment.warnings:
             console.print(f"warning: {sentence}", soft_wrap=True)
+    if train is not None:
+        console.print(f"train it: {train}", soft_wrap=True, markup=False)
 
 
-def comparison_table(entries: list[Entry], winner: Entry | None, width: int = 120) -> Table:
+def training_command(data: str, algorithm: str) -> str:
+    """The command that trains an algorithm as it was compared."""
+    context = click.get_current_context()
+    words = ["rosenblatt", "train", data, "--algorithm", algorithm]
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        given = context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+        if not given or name in ("data", "algorithms", "as_json") or not isinstance(parameter, click.Option):
+            continue
+        value = context.params[name]
+        if parameter.is_flag:
+            words.append(parameter.opts[0] if value else parameter.secondary_opts[0])
+            continue
+        for each in value if isinstance(value, tuple) else (value,):
+            words += [parameter.opts[0], str(each)]
+    return shlex.join(words)
+
+
+def comparison_table(entries: list[Entry], verdict: Verdict, folds: int = 0, width: int = 120) -> Table:
     """Return the table of a comparison, best first, without failed algorithms; narrow terminals get no intervals."""
     from rich.table import Table
 
-    from ..training.compare import best_marks
+    from ..training.verdict import best_marks
 
     wide = width >= WIDE_COLUMNS
     interval = ["95 % interval"] if wide else []
-    columns = ["", "algorithm", "training", "test", *interval, "margin", "updates", "time", "stopped"]
+    tested = f"{folds} folds" if folds else "test"
+    columns = ["", "algorithm", tested, "difference", *interval, "training", "margin", "updates", "time", "stopped"]
     table = Table(*columns, box=None, header_style="bold", padding=(0, 2, 0, 0))
     for column in table.columns:
         column.no_wrap = True
@@ -99,31 +136,33 @@ def comparison_table(entries: list[Entry], winner: Entry | None, width: int = 12
         column.justify = "right"
     marks = best_marks(entries)
     for entry in sorted((entry for entry in entries if entry.train is not None), key=lambda entry: entry.rank_key):
-        table.add_row(*_cells(entry, entry is winner, marks, wide))
+        table.add_row(*_cells(entry, verdict, marks, wide))
     return table
 
 
-def _cells(entry: Entry, best: bool, marks: dict[str, Any], wide: bool) -> list[Text]:
+def _cells(entry: Entry, verdict: Verdict, marks: dict[str, Any], wide: bool) -> list[Text]:
     """The cells of one algorithm; the best value of each column is emphasized."""
     from rich.text import Text
 
-    from ..reporting.text import count, duration, percent, percent_range, short
+    from ..reporting.text import count, duration, percent, short
 
     def cell(text: str, emphasized: bool = False) -> Text:
         return Text(text, style="bold green" if emphasized else "")
 
-    train, test, margin = entry.train, entry.test, entry.margin
+    train, test, margin, best = entry.train, entry.test, entry.margin, entry is verdict.winner
     assert train is not None
+    behind = verdict.differences.get(entry.algorithm)
     cells = [
         cell("*" if best else "", True),
         cell(entry.algorithm, best),
-        cell(percent(train.error, decimals=2), train.errors == marks["train"]),
         cell("") if test is None else cell(percent(test.error, decimals=2), test.errors == marks["test"]),
+        cell("" if behind is None else f"{100.0 * behind.share:+.2f}"),
     ]
     if wide:
-        cells.append(cell("" if test is None else percent_range(*test.interval)))
+        cells.append(cell("" if behind is None else f"{100.0 * behind.low:+.2f} to {100.0 * behind.high:+.2f}"))
     return [
         *cells,
+        cell(percent(train.error, decimals=2), train.errors == marks["train"]),
         cell(
             "" if margin is None else short(margin) if margin > 0.0 else "none",
             margin is not None and 0.0 < margin == marks["margin"],

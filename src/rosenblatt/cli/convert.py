@@ -269,7 +269,7 @@ class _Conversion:
 
         # A header of numbers would be read as a row.
         names = () if recipe is None else tuple(f"x{name}" if name.isdigit() else name for name in recipe.feature_names)
-        means = self._means() if recipe is None and self.options.missing == "mean" else {}
+        fills = self._fills() if recipe is None and self.options.missing != "refuse" else {}
         floats = self.target in ("parquet", "arrow")
         kept = self._kept | self._dates
         for data in self._counted_chunks(as_written=recipe is None and not (floats and not kept)):
@@ -280,21 +280,21 @@ class _Conversion:
                 if self.target == "tsv":
                     _refuse_line_breaks(data, data.features)
                 pairs = zip(data.features.names, data.features.columns, strict=True)
-                columns, numerals = [_filled(*pair, means) for pair in pairs], frozenset(data.numerals) - self._kept
+                columns, numerals = [_filled(*pair, fills) for pair in pairs], frozenset(data.numerals) - self._kept
                 yield TableChunk(data.features.names, columns, label, data.labels, numerals)
                 continue
             rows = recipe.rows(data)
             yield TableChunk(names, list((rows.toarray() if isinstance(rows, CSRMatrix) else rows).T), label, data.labels)
 
-    def _means(self) -> dict[str, float]:
-        """Means of the numeric columns."""
-        import numpy as np
-
+    def _fills(self) -> dict[str, float]:
+        """What replaces missing cells of the numeric columns."""
         from ..data.table import DataError, Table
-        from ..preprocessing.statistics import Moments
+        from ..preprocessing.choices import Choices
+        from ..preprocessing.number_statistics import NumberStatistics
 
+        choices = Choices(scale="none", missing=self.options.missing, in_memory=False)
         names: list[str] = []
-        moments = Moments(0, 1)
+        statistics = NumberStatistics(0, {}, choices)
         for data in self.read_chunks():
             assert isinstance(data.features, Table)
             columns = {
@@ -303,14 +303,13 @@ class _Conversion:
                 if cells.dtype.kind == "f"
             }
             if not names:
-                names, moments = list(columns), Moments(len(columns), 1)
-            if names:
-                moments.add(np.column_stack(list(columns.values())))
-        moments.finish()
-        for name, known in zip(names, moments.counts.tolist(), strict=True):
+                names, statistics = list(columns), NumberStatistics(len(columns), {}, choices)
+            statistics.add(list(columns.values()), data.n_rows)
+        statistics.moments.finish()
+        for name, known in zip(names, statistics.moments.counts.tolist(), strict=True):
             if not known:
                 raise DataError(self.path, "all values are missing", column=name, option=f"--ignore {name!r}")
-        return dict(zip(names, moments.means.tolist(), strict=True))
+        return dict(zip(names, statistics.fill.tolist(), strict=True))
 
 
 def _refuse_line_breaks(data: Data, table: Table) -> None:
@@ -337,16 +336,16 @@ def _as_integers(labels: Array | None) -> Array | None:
     return labels.astype(np.int64) if whole else labels
 
 
-def _filled(name: str, column: Array, means: dict[str, float]) -> Array:
-    """Replace missing numbers by the mean; missing categories stay missing."""
+def _filled(name: str, column: Array, fills: dict[str, float]) -> Array:
+    """Replace missing numbers; missing categories stay missing."""
     import numpy as np
 
-    if name not in means:
+    if name not in fills:
         return column
     if column.dtype.kind == "f":
-        return np.where(np.isnan(column), means[name], column)
+        return np.where(np.isnan(column), fills[name], column)
     filled = np.empty(len(column), object)
-    filled[:] = [repr(means[name]).removesuffix(".0") if cell is None else cell for cell in column]
+    filled[:] = [repr(fills[name]).removesuffix(".0") if cell is None else cell for cell in column]
     return filled
 
 

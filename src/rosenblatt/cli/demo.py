@@ -60,7 +60,7 @@ def command(seed: int, output: str | None) -> None:
     title = Text.assemble(("Rosenblatt", "bold"), ": linear classifiers that show their work")
     console.print(Panel.fit(title))
     seeded = f"{DATA} --seed {seed}" if seed else DATA
-    _heading(console, "1. Train", f"rosenblatt train {seeded}")
+    _heading(console, "1. Train", f"rosenblatt train {seeded} --algorithm average")
     request = Request(data=DATA, seed=seed)
     with bar("training") as watch:
         outcome = train(request, watch)
@@ -75,7 +75,7 @@ def command(seed: int, output: str | None) -> None:
     _heading(console, "4. Compare", f"rosenblatt compare {seeded} --algorithms {','.join(COMPARED_ALGORITHMS)}")
     _compare(console, outcome)
 
-    _heading(console, "5. Report", f"rosenblatt train {seeded} --report report.html")
+    _heading(console, "5. Report", f"rosenblatt train {seeded} --algorithm average --report report.html")
     _report(console, outcome, output)
 
 
@@ -123,15 +123,16 @@ def _prove(console: Console) -> None:
 
 
 def _compare(console: Console, outcome: Outcome) -> None:
-    from ..training.compare import choose_winner, compare
+    from ..training.compare import Comparison, compare
+    from ..training.verdict import choose_winner
     from .compare import comparison_table
     from .console import bar
 
     assert outcome.prepared is not None
     with bar("comparing") as watch:
-        entries = list(compare(outcome.request, outcome.prepared, list(COMPARED_ALGORITHMS), lambda name: watch))
+        entries = list(compare(outcome.request, Comparison(outcome.prepared), list(COMPARED_ALGORITHMS), lambda name: watch))
     verdict = choose_winner(entries)
-    console.print(comparison_table(entries, verdict.winner, console.width))
+    console.print(comparison_table(entries, verdict, width=console.width))
     console.print(f"\n{verdict.sentence}", soft_wrap=True)
 
 

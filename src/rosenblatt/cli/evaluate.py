@@ -11,6 +11,7 @@ from .options import about_data, as_json, data_argument, load_first, model_argum
 
 if TYPE_CHECKING:
     from ..models.model import Model
+    from ..probabilities.measures import ProbabilityTest
     from ..training.judgment import Judgment
     from ..training.metrics import Confusion
 
@@ -28,7 +29,8 @@ def command(model: str, data: str, as_json: bool, **given: Any) -> None:
 
     Prints the error with its 95 % interval, beside it the error of always predicting the largest class, the confusion matrix
     (rows: true classes, columns: predicted classes), precision, recall and F1 of each class, and the area under the ROC curve
-    (for more than two classes: the mean of each class against the rest).
+    (for more than two classes: the mean of each class against the rest). A model with probabilities is measured by log loss,
+    Brier score and its reliability: beside each tenth of the probabilities, the share of rows that have the class.
 
     \b
     Examples:
@@ -49,16 +51,24 @@ def command(model: str, data: str, as_json: bool, **given: Any) -> None:
     names = [str(label) for label in loaded.classes.tolist()]
     no_test = "The model was trained on rows of this file" if _trained_on(loaded, data, tested.sha256) else ""
     judgment = Judgment(confusion, names, noun="row", no_test=no_test)
+    quality = None
+    if loaded.probability_map is not None:
+        from ..probabilities.measures import ProbabilityTest
+
+        quality = ProbabilityTest.of(loaded.probabilities_of(tested.scores), tested.true)
     if as_json:
         columns = zip(names, confusion.precision, confusion.recall, confusion.f1, strict=True)
         classes = [{"label": n, "precision": p, "recall": r, "f1": f} for n, p, r, f in columns]
         auc = {"auc": None if math.isnan(area) else area}
         judged = judgment.to_dict()
         judged.pop("recall")  # among the classes
-        print_json(confusion.to_dict() | auc | judged | {"classes": classes, "confusion": confusion.counts.tolist()})
+        probable = {"probabilities": None if quality is None else quality.to_dict()}
+        print_json(confusion.to_dict() | auc | probable | judged | {"classes": classes, "confusion": confusion.counts.tolist()})
         return
-    _print_measures(judgment, area)
+    _print_measures(judgment, area, quality)
     _print_classes(confusion, names)
+    if quality is not None:
+        _print_reliability(quality, names)
 
 
 def _trained_on(model: Model, data: str, sha256: str | None) -> bool:
@@ -68,8 +78,9 @@ def _trained_on(model: Model, data: str, sha256: str | None) -> bool:
     return bool(model.provenance.get("sha256") == sha256)
 
 
-def _print_measures(judgment: Judgment, area: float) -> None:
+def _print_measures(judgment: Judgment, area: float, quality: ProbabilityTest | None) -> None:
     from ..reporting.text import count, fixed, percent, percent_range
+    from ..training.summary import describe_probabilities
     from .console import print_fields
 
     confusion = judgment.confusion
@@ -78,6 +89,8 @@ def _print_measures(judgment: Judgment, area: float) -> None:
     fields = [("rows", count(confusion.rows)), ("error", error), ("baseline", judgment.baseline_text)]
     if not math.isnan(area):
         fields.append(("AUC", fixed(area)))
+    if quality is not None:
+        fields.append(("probabilities", describe_probabilities(quality)))
     print_fields(fields + [("warning", sentence) for sentence in judgment.warnings])
 
 
@@ -102,3 +115,14 @@ def _print_classes(confusion: Confusion, names: list[str]) -> None:
     out().print(table)
     if not matrix:
         echo("\n" + "\n".join(confusion_lines(names, confusion.counts.tolist())))
+
+
+def _print_reliability(quality: ProbabilityTest, names: list[str]) -> None:
+    """Print the reliability diagram: where probabilities are right, the bars end at them."""
+    from ..reporting.terminal import reliability_lines
+    from .console import echo
+
+    title = f"probability of {names[1]}, and its share of the rows" if len(names) == 2 else (
+        "probability of the most probable class, and the share of rows where it is right"
+    )  # fmt: skip
+    echo("\n".join(["", title, *reliability_lines(quality.bins)]))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     "-o", "--output", metavar="FILE", help="Output file; its extension selects the language.  [default: standard output]"
 )
 def command(model: str, table: str, output: str | None, **flags: bool) -> None:
-    """Export a model to ONNX, JSON, C or SQL, with the same scores.
+    """Export a model to ONNX, JSON, C or SQL, with the same scores and, except in SQL, the same probabilities.
 
     \b
     Examples:
@@ -35,6 +35,7 @@ def command(model: str, table: str, output: str | None, **flags: bool) -> None:
     """
     from ..atomic_file import write_atomically
     from ..models.exports.export import LANGUAGES, ExportError, export
+    from ..models.exports.probabilities import WITH_PROBABILITIES
     from ..models.files import load_model
     from ..reporting.text import plural
     from .console import Failure, check_writable, data_out, note
@@ -42,12 +43,15 @@ def command(model: str, table: str, output: str | None, **flags: bool) -> None:
     language = _language(flags, output)
     if language == "onnx" and output is None and sys.stdout.isatty():
         raise click.UsageError("ONNX is a binary format: name a file with --output")
+    loaded = load_model(model)
     try:
-        content = export(load_model(model), language, table=table)
+        content = export(loaded, language, table=table)
     except ExportError as error:
         if error.option is None:
             raise
         raise Failure(f"{error.problem}; train with {error.option}") from None
+    if loaded.probability_map is not None and language not in WITH_PROBABILITIES:
+        note(f"the {language.upper()} export has labels and scores, but not the probabilities: export to ONNX, JSON or C")
     if output is None or output == "-":
         data_out().write(content)
         return

@@ -5,12 +5,13 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
 from ..catalog import ALGORITHMS, Option, command_line_options
-from ..data.readers import FORMATS, Options
+from ..data.readers import FORMATS, MISSING_CHOICES, Options
 from ..reporting.text import short
 
 if TYPE_CHECKING:
@@ -84,10 +85,6 @@ _ABOUT_DATA = (
         "--categorical", multiple=True, callback=_split_columns, metavar="COLUMN",
         help="Categorical columns that look numeric: names, or positions from 0.",
     ),
-    click.option(
-        "--missing", type=click.Choice(["refuse", "mean"]), default="refuse", show_default=True,
-        help="Missing cells: refuse the file, or use the column mean (categorical columns: no value).",
-    ),
     click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark of numbers.  [default: found]"),
     click.option(
         "--thousands", type=click.Choice([*THOUSANDS_NAMES]), callback=_named_mark,
@@ -116,9 +113,27 @@ _ABOUT_DATA = (
 )  # fmt: skip
 
 
+def _missing(default: str) -> Callable[[Command], Command]:
+    return click.option(
+        "--missing", type=click.Choice(MISSING_CHOICES), default=default, show_default=True,
+        help="Missing cells: refuse the file, or fill them with the mean or median (auto) of the column. "
+        "Missing categories are a category of their own.",
+    )  # fmt: skip
+
+
 def about_data(command: Command) -> Command:
     """Add the options that describe how a file is read; `options_of` collects them."""
-    for option in reversed(_ABOUT_DATA):
+    for option in (_missing("refuse"), *reversed(_ABOUT_DATA)):
+        command = option(command)
+    return command
+
+
+def about_training_data(command: Command) -> Command:
+    """Add the options that describe how a file is read and its missing cells are filled; `options_of` collects them."""
+    indicator = click.option(
+        "--missing-indicator", is_flag=True, help="Add a feature for each numeric column with missing cells, which marks them."
+    )
+    for option in (indicator, _missing("auto"), *reversed(_ABOUT_DATA)):
         command = option(command)
     return command
 
@@ -129,6 +144,7 @@ def options_of(given: dict[str, Any], **more: Any) -> Options:
         "format", "label", "header", "ignore", "text", "categorical", "missing", "decimal", "thousands", "sep", "encoding",
         "dates", "zero_based", "sheet", "max_memory",
     )  # fmt: skip
+    more["missing_indicator"] = given.pop("missing_indicator", False)
     return Options(**{name: given.pop(name) for name in names}, **more)
 
 
@@ -153,14 +169,14 @@ def options_for(model: Model, given: dict[str, Any]) -> Options:
 
 
 class AlgorithmName(click.Choice[str]):
-    """A name in the catalog; the error suggests the most similar name."""
+    """A name in the catalog, or "auto"; the error suggests the most similar name."""
 
     def __init__(self) -> None:
-        super().__init__(list(ALGORITHMS))
+        super().__init__(["auto", *ALGORITHMS])
 
     def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
-        similar = difflib.get_close_matches(str(value), ALGORITHMS, 1)
-        hint = f"did you mean {similar[0]!r}?" if similar else f"choose from {', '.join(ALGORITHMS)}"
+        similar = difflib.get_close_matches(str(value), self.choices, 1)
+        hint = f"did you mean {similar[0]!r}?" if similar else f"choose from {', '.join(self.choices)}"
         return f"unknown algorithm {value!r}; {hint}"
 
 
@@ -183,6 +199,24 @@ class Number(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return _in_range(self, _number_of(self, float, value, (), param, ctx), param, ctx)
+
+
+class Seconds(click.ParamType):  # type: ignore[type-arg]
+    """A duration such as 30s, 5m, 1h, or a number of seconds."""
+
+    name = "time"
+    units = MappingProxyType({"s": 1.0, "m": 60.0, "h": 3600.0})
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        text = str(value).strip().lower().removesuffix("in").removesuffix("ec")
+        unit = text[-1:] if text[-1:] in self.units else ""
+        try:
+            seconds = float(text.removesuffix(unit)) * self.units.get(unit, 1.0)
+        except ValueError:
+            self.fail(f"{value!r} is not a time: write 30s, 5m or 1h", param, ctx)
+        if not 0.0 < seconds < float("inf"):
+            self.fail(f"must be more than 0 seconds, got {value}", param, ctx)
+        return seconds
 
 
 class NumberOrWord(click.ParamType):  # type: ignore[type-arg]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -29,15 +29,20 @@ CHUNK_BYTES = 1 << 24
 @click.option(
     "--scores", is_flag=True, help="Add the score, or the scores of all classes, after each label, with tabs between."
 )
+@click.option(
+    "--proba",
+    is_flag=True,
+    help="Add the probability of each class, in columns named in a first line; needs train --calibrate.",
+)
 @click.option("-o", "--output", metavar="FILE", default="-", help="Write the labels here.  [default: standard output]")
 @about_data
 @as_json
-def command(model: str, data: str, scores: bool, output: str, as_json: bool, **given: Any) -> None:
+def command(model: str, data: str, scores: bool, proba: bool, output: str, as_json: bool, **given: Any) -> None:
     """Predict the labels of the rows of a file: one label per line.
 
     The file needs no labels; if it has some, the accuracy is printed to standard error. With two classes, a score above 0
-    means the second class; with more, there is one score per class, in the order in which `show` lists the classes. --json
-    prints one object per line.
+    means the second class; with more, there is one score per class, in the order in which `show` lists the classes. The label
+    follows the scores, and near the plane another class may be slightly more probable. --json prints one object per line.
 
     \b
     Examples:
@@ -48,7 +53,13 @@ def command(model: str, data: str, scores: bool, output: str, as_json: bool, **g
     from ..models.files import load_model
 
     loaded = load_first(load_model, model, data)
-    prediction = Prediction(loaded, data, options_for(loaded, given), scores, as_json)
+    if scores and proba and not as_json:
+        raise click.UsageError("--scores and --proba exclude each other, except with --json")
+    if proba and loaded.probability_map is None:
+        from .console import Failure
+
+        raise Failure(f"{model} has no probabilities; train it with --calibrate sigmoid")
+    prediction = Prediction(loaded, data, options_for(loaded, given), scores, proba, as_json)
     if output == "-":
         prediction.write(data_out())
         return
@@ -67,6 +78,7 @@ class Prediction:
     data: str
     options: Options
     with_scores: bool = False
+    with_probabilities: bool = False
     as_json: bool = False
 
     def write(self, file: IO[bytes]) -> None:
@@ -79,6 +91,8 @@ class Prediction:
         model, source = self.model, display_name(self.data)
         correct = rows = 0
         comparable, unknown = True, Unknown(model.recipe)
+        if self.with_probabilities and not self.as_json:
+            file.write(_text_line("label", list(map(str, model.classes.tolist()))).encode())
         for chunk in chunks(self.data, self.options, CHUNK_BYTES):
             scores = model.scores(chunk)
             codes = model.winners(scores)
@@ -98,15 +112,19 @@ class Prediction:
             note(f"accuracy {percent(correct / rows, decimals=2)} on {source} ({count(correct)} of {count(rows)})")
 
     def _lines(self, labels: list[Any], scores: FloatArray) -> Iterator[str]:
-        each: list[Any] = scores.tolist() if self.with_scores else [None] * len(labels)
-        line = self._json_line if self.as_json else _text_line
-        return (line(label, row) for label, row in zip(labels, each, strict=True))
+        nothing: list[Any] = [()] * len(labels)
+        shown = scores.tolist() if self.with_scores else nothing
+        probable = self.model.probabilities_of(scores).tolist() if self.with_probabilities else nothing
+        if self.as_json:
+            return (self._json_line(*row) for row in zip(labels, shown, probable, strict=True))
+        return (_text_line(label, map(repr, [*a, *b])) for label, a, b in zip(labels, shown, probable, strict=True))
 
-    def _json_line(self, label: object, scores: list[float] | None) -> str:
-        result = {"label": label}
-        if scores is not None:
-            names = map(str, self.model.classes.tolist())
+    def _json_line(self, label: object, scores: list[float], probabilities: list[float]) -> str:
+        result, names = {"label": label}, list(map(str, self.model.classes.tolist()))
+        if scores:
             result["scores"] = scores[0] if len(scores) == 1 else dict(zip(names, scores, strict=False))
+        if probabilities:
+            result["probabilities"] = dict(zip(names, probabilities, strict=True))
         return json.dumps(result, ensure_ascii=False) + "\n"
 
 
@@ -139,8 +157,8 @@ class Unknown:
             )
 
 
-def _text_line(label: object, scores: list[float] | None) -> str:
-    return "\t".join([str(label), *map(repr, scores or ())]) + "\n"
+def _text_line(label: object, cells: Iterable[str]) -> str:
+    return "\t".join([str(label), *cells]) + "\n"
 
 
 class PredictedRows(NamedTuple):

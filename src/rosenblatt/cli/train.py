@@ -19,8 +19,9 @@ from ..data.readers import data_name, is_example
 from .console import Failure, bar, check_picture, check_writable, print_fields, print_json
 from .options import (
     AlgorithmName,
+    Seconds,
     WholeNumber,
-    about_data,
+    about_training_data,
     as_json,
     data_argument,
     holdout,
@@ -45,12 +46,14 @@ COMPRESSED_EXTENSIONS = (".gz", ".bz2", ".xz", ".zst")
 @data_argument
 @click.argument("model", metavar="[MODEL]", required=False)
 @click.option("-o", "--output", metavar="MODEL", help="Write the model here.  [default: name of DATA with .safetensors]")
-@click.option("-a", "--algorithm", type=AlgorithmName(), default="average", show_default=True, metavar="NAME",
-              help=f"One of {', '.join(ALGORITHMS)}.")  # fmt: skip
+@click.option("-a", "--algorithm", type=AlgorithmName(), default="auto", show_default=True, metavar="NAME",
+              help=f"auto (by the size of the data), {', '.join(ALGORITHMS)}.")  # fmt: skip
+@click.option("--tune", is_flag=True, help="Choose parameters, scaling and degree by cross-validation; tested by --cv 5.")
+@click.option("--budget", type=Seconds(), metavar="TIME", help="Time for --tune, such as 30s, 5m or 1h.")
 @parameters
 @click.option("--degree", type=WholeNumber(1, 20), default=1, show_default=True, help="Degree of polynomial features.")
 @click.option("--scale", type=click.Choice(["auto", "none", "max", "standard"]), default="auto", show_default=True,
-              help="Scaling of features; auto: if their ranges differ widely.")  # fmt: skip
+              help="Scaling of features; auto: standard (mean 0, deviation 1).")  # fmt: skip
 @test_file
 @holdout
 @click.option("--cv", type=WholeNumber(2), metavar="K", help="Test by K-fold cross-validation.")
@@ -61,7 +64,7 @@ COMPRESSED_EXTENSIONS = (".gz", ".bz2", ".xz", ".zst")
 @click.option(
     "--plot", multiple=True, metavar="[FIGURE:]FILE", help="Write a figure as PNG, SVG or PDF, for example margins:m.png."
 )
-@about_data
+@about_training_data
 @seed
 @as_json
 def command(
@@ -77,14 +80,16 @@ def command(
 ) -> None:
     """Train a model on a file and report its accuracy.
 
-    By default, the averaged perceptron is trained, features are scaled if their ranges differ widely, and a fifth of the rows
-    is held out for testing, if that is at least 10 rows. --holdout 0 trains on all rows; --cv 5 tests on few rows.
+    By default, a logistic regression is trained, whose C is chosen by cross-validation, or the averaged perceptron if the data
+    is large or --stream is given. Numeric columns are standardized, missing cells are filled, and a fifth of the rows is held
+    out for testing, if that is at least 10 rows. --holdout 0 trains on all rows; --cv 5 tests on few rows.
 
     \b
     Examples:
       rosenblatt train a9a --test a9a.t
-      rosenblatt train adult.data --missing mean --report adult.html
+      rosenblatt train adult.data --report adult.html
       rosenblatt train sms_spam.tsv --label 0 -o spam.safetensors
+      rosenblatt train adult.data --tune --budget 2m
       rosenblatt train example:iris --algorithm soft-margin --C 10 --cv 5
       rosenblatt train huge.svm.gz --stream --max-iter 3
     """

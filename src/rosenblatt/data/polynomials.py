@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..array_types import FloatArray, IntArray
+from ..array_types import BoolArray, FloatArray, IntArray
 from ..reporting.text import count, plural
 from .csr import CSRMatrix, row_pointers, vstack
 
@@ -168,6 +168,13 @@ class Polynomial:
         factors = self.factors(feature)
         powers = {column: factors.count(column) for column in factors}
         return " ".join(names[column] + (f"^{power}" if power > 1 else "") for column, power in powers.items())
+
+    def features_of(self, kept: BoolArray) -> BoolArray:
+        """Which features are products of the chosen columns alone: they are the features of those columns, in their order."""
+        found = kept
+        for left, right in self.stages:
+            found = np.concatenate([found, found[left] & kept[right]])
+        return found
 
     def places_in(self, wider: Polynomial) -> IntArray:
         """The positions of these features among those of a polynomial in more columns."""

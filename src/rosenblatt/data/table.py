@@ -52,11 +52,11 @@ class DataError(ValueError):
 
     Examples
     --------
-    >>> error = DataError("a.csv", "the value is missing", line=2, column="age", option="--missing mean")
+    >>> error = DataError("a.csv", "the value is missing", line=2, column="age", option="--missing auto")
     >>> str(error)
-    'a.csv, line 2, column age: the value is missing; use --missing mean'
+    'a.csv, line 2, column age: the value is missing; use --missing auto'
     >>> error.problem, error.option
-    ('a.csv, line 2, column age: the value is missing', '--missing mean')
+    ('a.csv, line 2, column age: the value is missing', '--missing auto')
     """
 
     def __init__(

@@ -178,6 +178,11 @@ class LinearClassifier(ProbabilityMethods, ClassifierMixin, BaseEstimator):
         """The step of a row of weight 1, set by a parameter; None if steps differ."""
         return None
 
+    @property
+    def _left_out_of_files(self) -> tuple[str, ...]:
+        """Fitted attributes that a model file does not hold, although the catalog names them: they describe all rows."""
+        return ()
+
     def _minimized(self) -> Objective | None:
         """Return what a fit minimizes; None: the loss of the margin in its catalog entry."""
         return None

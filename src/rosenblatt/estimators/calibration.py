@@ -35,6 +35,21 @@ CALIBRATION_FOLDS = 5
 FOLD_PARAMETERS = {"calibrate": None, "warm_start": False, "log": False, "verbose": 0}
 
 
+class TooFewRowsError(ValueError):
+    """A class that has too few rows for two folds."""
+
+    def __init__(self, label: object, rows: int) -> None:
+        super().__init__(label, rows)
+        self.label, self.rows = label, rows
+
+    @property
+    def problem(self) -> str:
+        return f"class {self.label!r} has {plural(self.rows, 'row')}, but calibration needs at least 2 of every class"
+
+    def __str__(self) -> str:
+        return f"{self.problem}: add rows, leave the class out, or use calibrate=None"
+
+
 def cross_fitted_map(
     model: LinearClassifier, kind: str, X: Matrix, codes: IntArray, weights: FloatArray | None, seed: int
 ) -> ProbabilityMap:
@@ -76,11 +91,7 @@ def calibration_folds(codes: IntArray, classes: Array, seed: int) -> IntArray:
     counts = np.bincount(codes, minlength=len(classes))
     smallest = int(counts.argmin())
     if counts[smallest] < 2:
-        label, rows = classes.tolist()[smallest], plural(int(counts[smallest]), "row")
-        raise ValueError(
-            f"class {label!r} has {rows}, but calibration needs at least 2 of every class: "
-            "add rows, leave the class out, or use calibrate=None"
-        )
+        raise TooFewRowsError(classes.tolist()[smallest], int(counts[smallest]))
     n_folds = min(CALIBRATION_FOLDS, int(counts[smallest]))
     rng = np.random.default_rng(seed)
     fold = np.empty(len(codes), np.int64)

@@ -207,6 +207,8 @@ class Search:
 
     def _fit(self, candidate: Candidate, fold: int, part: Part) -> LinearClassifier:
         estimator = self.make(candidate.parameters)
+        if self.score is None and estimator.calibrate is not None:
+            estimator.set_params(calibrate=None)  # classes do not depend on it
         if estimator._path != "cost" or PATH_PARAMETER not in candidate.parameters:
             return estimator.fit(part.X, part.y, part.weights)
         known = self._fitted.setdefault((candidate.group, fold), {})
@@ -250,10 +252,14 @@ def smoothed(trials: Sequence[Trial]) -> FloatArray:
     found = losses.copy()
     for places in paths.values():
         if len(places) > 1 and PATH_PARAMETER in trials[places[0]].parameters:
-            line = losses[places]
-            weights = np.convolve(np.ones(len(line)), [1.0, 2.0, 1.0], "same")
-            found[places] = np.convolve(line, [1.0, 2.0, 1.0], "same") / weights
+            found[places] = _with_neighbors(losses[places]) / _with_neighbors(np.ones(len(places)))
     return found
+
+
+def _with_neighbors(line: FloatArray) -> FloatArray:
+    around = np.pad(line, 1)
+    total: FloatArray = around[:-2] + 2.0 * line + around[2:]
+    return total
 
 
 def best(trials: Sequence[Trial]) -> Trial:

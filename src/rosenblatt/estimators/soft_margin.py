@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -13,37 +12,34 @@ from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
 from ..data.problem import make_rows, rows_width
 from ..kernels.linear.row_blocks import lengths
 from ..kernels.linear.rows import Rows
-from ..losses import HINGE, SQUARED_HINGE, Objective
+from ..losses import Objective
 from ..online.stopping import merge_stops
-from ..parallel import in_order, one_blas_thread
-from ..probabilities.maps import Calibration
-from ..progress import current_callback, problem_callback
+from ..parallel import one_blas_thread
+from ..probabilities.maps import Calibration, ProbabilityMap, Sigmoid, Temperature
+from ..progress import current_callback
 from ..reporting.text import short
-from ..svm.crammer_singer import CrammerSinger, lead_over_rivals, solve_crammer_singer
-from ..svm.hard_margin import hard_margin, prefer_hard_margin
+from ..svm.crammer_singer import CrammerSinger, lead_over_rivals
 from ..svm.limits import SolverLimits, iteration_limit
-from ..svm.problem import BinarySVM, Head, Solution, choose_scheme, heads
-from ..svm.solver_choice import Solver, solve_binary_svm
+from ..svm.multinomial import Multinomial
+from ..svm.problem import choose_scheme
+from ..svm.several_classes import SoftMarginTask, Solved
+from ..svm.solver_choice import Solver
 from ..svm.stored_solution import StoredSolution
-from ..svm.ties import settle_rows_on_plane, settle_ties
-from ..validation import check_choice, check_flag, check_integer, check_number
-from .base import RandomState, SolutionPath, StopWarning, TrainingSet, check_n_jobs_and_verbose, seed_of
+from .base import RandomState, SolutionPath, StopWarning, TrainingSet, seed_of
 from .row_weights import ClassWeight, check_every_class_has_weight
+from .soft_margin_parameters import JOINT, LOSSES, MarginLoss, Multiclass, check_soft_margin_parameters
 from .svm_base import MarginClassifier, ZeroPlaneWarning, margin_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
-Loss: TypeAlias = Literal["hinge", "squared_hinge"]
-Multiclass: TypeAlias = Literal["auto", "ovr", "ovo", "crammer_singer"]
-HARD_MARGIN_C = 1e3  # above this C the hard margin may be the solution
 
 
 class SoftMargin(MarginClassifier):
     """The soft-margin support vector machine, solved to a proved gap.
 
     Problem    min 1/2 |w|^2 + C sum_i xi_i (hinge) or C sum_i xi_i^2 (squared hinge),
-               s.t. y_i (<w, x_i> + b) >= 1 - xi_i, xi_i >= 0.
+               s.t. y_i (<w, x_i> + b) >= 1 - xi_i, xi_i >= 0;
+               min 1/2 |w|^2 + C sum_i log(1 + exp(-y_i (<w, x_i> + b))) (logistic).
     Guarantee  `objective_` exceeds the minimum by at most `dual_gap_`: the dual's value at `multipliers_` is a lower bound, and
                both are evaluated on all rows in float64. The fit ends when the gap, relative to the objective, is at most
                `tol`, or with a warning; `stop_` has the reason.
@@ -51,24 +47,27 @@ class SoftMargin(MarginClassifier):
 
     Coming from scikit-learn: `SVC(kernel="linear", C=C)` is `SoftMargin(C=C, multiclass="ovo")`, `LinearSVC(C=C, loss=loss)`
     is `SoftMargin(C=C, loss=loss, multiclass="ovr", penalize_intercept=True)`, `LinearSVC(multi_class="crammer_singer")` is
-    `SoftMargin(multiclass="crammer_singer", penalize_intercept=True)`. `tol` has another meaning there.
+    `SoftMargin(multiclass="crammer_singer", penalize_intercept=True)`, `LogisticRegression(C=C)` is
+    `SoftMargin(C=C, loss="logistic")`. `tol` has another meaning there.
 
     Parameters
     ----------
     C : float, default=1.0
         The cost of a unit of slack, greater than 0, scaled by a row's weight. Infinity gives the hard margin, see `MaxMargin`.
-    loss : {"hinge", "squared_hinge"}, default="hinge"
-        The price of slack.
-    multiclass : {"auto", "ovr", "ovo", "crammer_singer"}, default="auto"
+    loss : {"hinge", "squared_hinge", "logistic"}, default="hinge"
+        The price of slack. "logistic" is logistic regression, whose scores are log odds: it has probabilities.
+    multiclass : {"auto", "ovr", "ovo", "crammer_singer", "multinomial"}, default="auto"
         "ovr": each class against the rest. With the hinge, a class amid the others has no such plane: its weights are zero, and
         `fit` warns. "ovo": each pair of classes, with a vote; prediction takes k(k-1)/2 planes in place of k. Of classes with
         equal votes, the one with the most votes among them wins, then the one with the smaller sum of scores of lost pairs.
         Ties go to the smaller label: if training rows tie in "ovr", the intercept of the class at position h is lowered by
         1e-9 h, and if they lie on the plane of two classes, that of the plane by 1e-9. "auto": "ovr" for sparse rows of more
-        than 1000 columns, or if all pairs took more than 2^26 weights, else "ovo".
+        than 1000 columns, or if all pairs took more than 2^26 weights, else "ovo"; with the logistic loss "multinomial".
         "crammer_singer": all classes in one problem (hinge only), min 1/2 sum_m |w_m|^2 + C sum_i xi_i,
         s.t. (w_l - w_m).x_i + b_l - b_m >= 1 - xi_i for the row's class l and all others. Rows whose scores would be equal at
         the minimum are decided by what `tol` leaves. With two classes that is the plane of 2 C, as are the attributes.
+        "multinomial": all classes in one problem (logistic only), min 1/2 sum_m |w_m|^2 - C sum_i log p_i, where p_i is the
+        softmax of the row's scores at its class. Two classes: the plane of 2 C.
     fit_intercept : bool, default=True
         False: the plane goes through the origin.
     penalize_intercept : bool, default=False
@@ -101,7 +100,7 @@ class SoftMargin(MarginClassifier):
     coef_ : ndarray of shape (n_problems, n_features)
         The weights of each binary problem: one for two classes; else one per class, or one per pair (0, 1), (0, 2), ...,
         (1, 2), ... of classes. Weights that are zero up to rounding errors are zero.
-    multiclass_ : {"ovr", "ovo", "crammer_singer"}
+    multiclass_ : {"ovr", "ovo", "crammer_singer", "multinomial"}
         The scheme that was used.
     intercept_ : ndarray of shape (n_problems,)
         The intercepts.
@@ -110,12 +109,15 @@ class SoftMargin(MarginClassifier):
     n_features_in_ : int
         The number of columns of X.
     support_ : list of ndarray
-        For each problem, the rows with a multiplier other than zero.
+        For each problem, the rows with a multiplier other than zero: all, with the logistic loss, whose model files leave this
+        and `multipliers_` out.
     support_vectors_ : list of {ndarray, sparse matrix}
-        For each problem, those rows, copied from X. Pickles and copies of the model leave them out.
+        For each problem, those rows, copied from X. Pickles and copies of the model leave them out; the logistic loss, which
+        gives every row a multiplier, has none.
     multipliers_ : list of ndarray
         For each problem, their a_i: w = sum_i a_i y_i x_i, 0 < a_i <= C c_i (hinge), sum_i a_i y_i = 0 with a free intercept.
-        "crammer_singer" has one array of shape (n_support, n_classes): rows sum to 0, rivals are <= 0, w_m = sum_i a_im x_i.
+        "crammer_singer" has one array of shape (n_support, n_classes): rows sum to 0, rivals are <= 0, w_m = sum_i a_im x_i,
+        "multinomial" the like. With the logistic loss the sums differ from w by at most sqrt(2 dual_gap_).
     slack_ : ndarray of shape (n_problems, n_rows)
         xi_i for every row; NaN for rows that do not count.
     canonical_ : ndarray of shape (n_problems, n_rows)
@@ -159,8 +161,12 @@ class SoftMargin(MarginClassifier):
     def _objective(self) -> float:
         return float(self.objective_.sum())
 
+    @property
+    def _left_out_of_files(self) -> tuple[str, ...]:
+        return ("support_", "multipliers_") if self.loss == "logistic" else ()
+
     def _minimized(self) -> Objective:
-        return Objective(SQUARED_HINGE if self.loss == "squared_hinge" else HINGE, float(self.C), 0.5)
+        return Objective(LOSSES[self.loss], float(self.C), 0.5)
 
     @property
     def slack_(self) -> FloatArray:
@@ -175,13 +181,20 @@ class SoftMargin(MarginClassifier):
             raise AttributeError("SoftMargin has no multiclass_ before fit")
         return self._scheme
 
+    @property
+    def _native_map(self) -> ProbabilityMap | None:
+        if self.loss != "logistic" or (self._multiclass == "ovo" and len(self.__dict__.get("classes_", ())) != 2):
+            return None
+        k = len(self.__dict__.get("classes_", ()))
+        return Sigmoid(np.ones(k), np.zeros(k)) if self._multiclass == "ovr" and k > 2 else Temperature(1.0)
+
     _path: ClassVar[SolutionPath | None] = "cost"
 
     def __init__(
         self,
         *,
         C: float = 1.0,
-        loss: Loss = "hinge",
+        loss: MarginLoss = "hinge",
         multiclass: Multiclass = "auto",
         fit_intercept: bool = True,
         penalize_intercept: bool = False,
@@ -233,72 +246,30 @@ class SoftMargin(MarginClassifier):
         X, classes, codes, weights = data.X, data.classes, data.codes, data.weights
         rows = make_rows(X)
         self._check_lengths(X, rows, len(codes))
-        scheme = choose_scheme(rows, len(classes)) if self.multiclass == "auto" else self.multiclass
+        scheme = self._choose_scheme(rows, len(classes))
         before, self._scheme = self._before(classes, rows_width(rows), len(codes), scheme), scheme
-        # With two classes, the joint problem has w_1 = -w_0 = w/2: it is the binary problem with twice the C.
-        share = 2.0 if scheme == "crammer_singer" and len(classes) == 2 else 1.0
-        costs = np.broadcast_to(share, len(codes)) if weights is None else share * weights
-        if scheme == "crammer_singer" and len(classes) > 2:
-            limits = self._limits(len(codes))
-            start = before[0] if before and before[0].n_rows == len(codes) else None
-            self._end([self._solve_jointly(rows, codes, classes, self.C * costs, limits, start)], limits)
-            return
-        problems = heads(rows, codes, len(classes), scheme, weights=weights, x0=self._x0)
-        threads = effective_n_jobs(self.n_jobs)
-        inner = threads if len(problems) == 1 else 1
-        progress = current_callback(bool(self.verbose))
-        limits = self._limits(len(codes), inner)
-        pair_rows = [head.rows_that_count() for head in problems if head.pair and np.isfinite(self.C)]
-
-        def solve(h: int) -> tuple[Solution, int, str]:
-            head, effort = problems[h], replace(limits, progress=problem_callback(progress, h, len(problems)))
-            start = before[h] if before else None
-            if not head.pair or np.inf == self.C:
-                return self._solve_binary(head, classes, costs, effort, start)
-            # A pair is solved on a copy of its rows: with many classes they are a small part of all rows.
-            places = pair_rows[h]
-            start = start.at(places) if start is not None and len(start.multipliers) == len(codes) else start
-            return self._solve_binary(head.alone(places), classes, costs[places], effort, start)
-
-        results = list(in_order(solve, range(len(problems)), threads if inner == 1 else 1))
-        if problems[0].negative is None and self.loss == "hinge" and np.isfinite(self.C):
-            settled = settle_ties(rows, codes, [found for found, *_ in results], self._x0, self._free, limits.tol)
-            results = [(found, steps, solver) for found, (_, steps, solver) in zip(settled, results, strict=True)]
-        self.classes_ = classes
-        self._set(rows, results, pair_rows, len(codes))
-        self._end([(solution.gap, steps) for solution, steps, _ in results], limits)
-
-    def _limits(self, n: int, n_jobs: int = 1) -> SolverLimits:
-        most = iteration_limit(self.max_iter, n, self._scheme == "crammer_singer")
-        return SolverLimits(float(self.tol), most, seed_of(self.random_state), n_jobs)
-
-    def _solve_binary(
-        self, head: Head, classes: Array, weights: FloatArray, limits: SolverLimits, start: Solution | None
-    ) -> tuple[Solution, int, str]:
-        problem = head.problem
-        if np.inf == self.C:
-            return hard_margin(problem, limits, classes[head.positive], head.about(classes))
-        # If all rows have the same C, one number is broadcast.
-        costs = np.broadcast_to(self.C * weights[0], len(weights)) if weights.strides == (0,) else self.C * weights
-        if problem.visited is not None:
-            costs = np.zeros(len(weights))
-            costs[problem.visited] = self.C * weights[problem.visited]
-        svm = BinarySVM(problem.rows, problem.signs, costs, self.loss == "squared_hinge", problem.x0, self._free)
-        answer = found, steps, solver = solve_binary_svm(svm, self.solver, limits, start)
-        if found.gap > self.tol and self.loss == "hinge" and not self._penalized and self.C > HARD_MARGIN_C:
-            found, steps, solver = prefer_hard_margin(problem, svm, limits, answer)
-        if head.negative is not None and self.loss == "hinge":
-            found = settle_rows_on_plane(problem.rows, problem.signs, found, problem.x0, self._free, limits.tol)
-        return found, steps, solver
-
-    def _solve_jointly(
-        self, rows: Rows, codes: IntArray, classes: Array, costs: FloatArray, limits: SolverLimits, start: CrammerSinger | None
-    ) -> tuple[float, int]:
-        """Solve one problem for all classes (Crammer and Singer); return the gap and the number of passes."""
-        found = solve_crammer_singer(
-            rows, codes, len(classes), costs, x0=self._x0, free=self._free, tol=limits.tol, max_iter=limits.max_iter,
-            seed=limits.seed, start=start, progress=current_callback(bool(self.verbose)),
+        joint = scheme in JOINT and len(classes) > 2
+        most = iteration_limit(self.max_iter, len(codes), scheme == "crammer_singer")
+        limits = SolverLimits(float(self.tol), most, seed_of(self.random_state))
+        task = SoftMarginTask(
+            rows, codes, classes, weights, scheme, float(self.C), self.loss, self.solver, self._x0, self._free, limits,
+            effective_n_jobs(self.n_jobs), current_callback(bool(self.verbose)),
         )  # fmt: skip
+        self.classes_ = classes
+        if joint:
+            start = before[0] if before and (self.loss == "logistic" or before[0].n_rows == len(codes)) else None
+            ends = [self._set_joint(rows, codes, task.solve_jointly(start))]
+        else:
+            answers, pair_rows = task.solve_each(before)
+            ends = self._set(rows, answers, pair_rows, len(codes))
+        self._end(ends, limits)
+
+    def _choose_scheme(self, rows: Rows, n_classes: int) -> str:
+        if self.multiclass == "auto" and self.loss == "logistic":
+            return "multinomial" if n_classes > 2 else "ovr"
+        return choose_scheme(rows, n_classes) if self.multiclass == "auto" else self.multiclass
+
+    def _set_joint(self, rows: Rows, codes: IntArray, found: CrammerSinger | Multinomial) -> tuple[float, int]:
         support = np.flatnonzero(found.multipliers.any(axis=1))
         each = {
             "support_": [support],
@@ -308,13 +279,14 @@ class SoftMargin(MarginClassifier):
             "_n_rows": len(codes),
             "margin_": np.array([margin_of(found.W * np.sqrt(2.0))]),
             "gap_": np.array([found.gap]),
-            "dual_gap_": np.array([found.primal - found.dual]),
+            "dual_gap_": np.array([max(0.0, found.primal - found.dual)]),
             "objective_": np.array([found.primal]),
             "n_iter_": found.n_iter,
         }
-        self._set_each(rows, each)
-        self.classes_, self.coef_, self.intercept_ = classes, found.W, found.bias
-        self.solver_, self._solutions = ["dual-coordinates"], [found]
+        newton = isinstance(found, Multinomial)
+        self._set_each(rows, each, keep_rows=not newton)
+        self.coef_, self.intercept_ = found.W, found.bias
+        self.solver_, self._solutions = ["newton" if newton else "dual-coordinates"], [found]
         return found.gap, found.n_iter
 
     def _check_lengths(self, X: Matrix, rows: Rows, n: int) -> None:
@@ -351,7 +323,7 @@ class SoftMargin(MarginClassifier):
             return None
         return [each.expand(rows) if isinstance(each, StoredSolution) else each for each in self._solutions]
 
-    def _set(self, rows: Rows, answers: list[tuple[Solution, int, str]], pair_rows: list[IntArray], n: int) -> None:
+    def _set(self, rows: Rows, answers: list[Solved], pair_rows: list[IntArray], n: int) -> list[tuple[float, int]]:
         solutions = [solution for solution, _, _ in answers]
         places = [np.flatnonzero(solution.multipliers) for solution in solutions]
         support = [every[place] for every, place in zip(pair_rows, places, strict=True)] if pair_rows else places
@@ -367,11 +339,12 @@ class SoftMargin(MarginClassifier):
             "objective_": np.array([solution.primal for solution in solutions]),
             "n_iter_": max(steps for _, steps, _ in answers),
         }
-        self._set_each(rows, each)
+        self._set_each(rows, each, keep_rows=self.loss != "logistic")  # all rows have multipliers
         self.coef_ = np.array([solution.w for solution in solutions])
         self.intercept_ = np.array([solution.intercept for solution in solutions])
         self.solver_ = [solver for _, _, solver in answers]
         self._solutions = solutions
+        return [(solution.gap, steps) for solution, steps, _ in answers]
 
     def _end(self, ends: list[tuple[float, int]], limits: SolverLimits) -> None:
         """Set `stop_` from the gap and the iterations of each problem, and warn."""
@@ -386,23 +359,4 @@ class SoftMargin(MarginClassifier):
             warnings.warn(ZeroPlaneWarning(zeros, len(self.coef_), self._scheme, self.loss), stacklevel=5)
 
     def _check_parameters(self) -> None:
-        check_number("C", self.C, maximum=float("inf"))
-        check_choice("loss", self.loss, get_args(Loss))
-        check_choice("multiclass", self.multiclass, get_args(Multiclass))
-        check_flag("fit_intercept", self.fit_intercept)
-        check_flag("penalize_intercept", self.penalize_intercept)
-        check_choice("solver", self.solver, get_args(Solver))
-        check_number("intercept_scaling", self.intercept_scaling)
-        check_number("tol", self.tol)
-        if isinstance(self.max_iter, str):
-            check_choice("max_iter", self.max_iter, ("auto",), "a whole number")
-        else:
-            check_integer("max_iter", self.max_iter)
-        check_flag("warm_start", self.warm_start)
-        check_n_jobs_and_verbose(self.n_jobs, self.verbose)
-        if (self.solver, self.loss) in (("newton", "hinge"), ("interior-point", "squared_hinge")):
-            raise ValueError(f"solver={self.solver!r} does not solve loss={self.loss!r}")
-        if np.inf == self.C and (self._penalized or self.multiclass == "crammer_singer"):
-            raise ValueError("C=inf is the hard margin, which needs penalize_intercept=False and multiclass='ovr' or 'ovo'")
-        if self.multiclass == "crammer_singer" and self.loss != "hinge":
-            raise ValueError(f"multiclass='crammer_singer' needs loss='hinge', got loss={self.loss!r}")
+        check_soft_margin_parameters(self)

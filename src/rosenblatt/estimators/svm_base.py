@@ -75,6 +75,8 @@ class MarginClassifier(LinearClassifier):
     @property
     def support_vectors_(self) -> list[Matrix]:
         """The support vectors: the rows `support_` of X, one matrix per binary problem, as they were in `fit`."""
+        if "support_" in self.__dict__ and getattr(self, "loss", None) == "logistic":
+            raise AttributeError("with loss='logistic' every row has a multiplier: use X")
         if "_support_rows" not in self.__dict__:
             where = "; copies, pickles and model files hold no rows: use X[support_[0]]" if "support_" in self.__dict__ else ""
             raise AttributeError(f"{type(self).__name__} has no support_vectors_ before fit{where}")
@@ -90,9 +92,12 @@ class MarginClassifier(LinearClassifier):
         """Leave out the support vectors: pickles and copies hold no training rows."""
         return {name: value for name, value in super().__getstate__().items() if name != "_support_rows"}
 
-    def _set_each(self, rows: Rows, attributes: dict[str, Any]) -> None:
+    def _set_each(self, rows: Rows, attributes: dict[str, Any], keep_rows: bool = True) -> None:
         """Set the attributes, and copy the support vectors: the caller may change or drop X."""
         self.__dict__.update(attributes)
+        self.__dict__.pop("_support_rows", None)
+        if not keep_rows:
+            return
         places = attributes["support_"]
         every = np.unique(np.concatenate(places))
         self._support_rows = take_rows(rows, every), [np.searchsorted(every, place) for place in places]

@@ -91,10 +91,12 @@ class _Sizes(NamedTuple):
 def check_attributes(model: Model, attributes: dict[str, Any]) -> None:
     """Raise `InvalidContentError` unless all attributes of the model's estimator are present and as a fit leaves them."""
     classes = len(model.classes)
-    joint = attributes.get("_scheme") == "crammer_singer" and classes > 2
+    joint = attributes.get("_scheme") in ("crammer_singer", "multinomial") and classes > 2
     sizes = _Sizes(classes, 1 if joint or model.coef is None else len(model.coef))
+    logistic = model.kind == "SoftMargin" and model.parameters.get("loss") == "logistic"
     for name in _REQUIRED.get(model.kind, ()):
-        require(name in attributes, f"the fitted attribute {name} is missing")
+        left_out = logistic and name in ("support_", "multipliers_")
+        require(left_out or name in attributes, f"the fitted attribute {name} is missing")
     for name, value in attributes.items():
         valid = _CHECKS.get("solvers" if name == "solver_" and model.kind != "LinearMSE" else name)
         require(valid is None or valid(value, sizes), f"the fitted attribute {name} has the wrong type or shape")
@@ -116,7 +118,7 @@ def _is_word(value: Any, sizes: _Sizes) -> bool:
 
 
 def _is_scheme(value: Any, sizes: _Sizes) -> bool:
-    from ..estimators.soft_margin import Multiclass
+    from ..estimators.soft_margin_parameters import Multiclass
 
     return value in get_args(Multiclass) and value != "auto"
 

@@ -5,8 +5,7 @@ Format 2 stored a single certificate without a list around it. Both joined the s
 The sentences of their stops are rebuilt from codes, because both formats counted rows from 0 and used other words. They did not
 store the single step of direct least squares.
 Format 3 and those before it named the mean and variance of AROW's weights `belief`, and the counts of a vote `ballots`.
-Format 5 and those before it stored no facts about the columns of the training rows.
-Format 5 and those before it had no maps from scores to probabilities.
+Format 5 and those before it stored less of a recipe, see `_upgrade_recipe`, and had no maps from scores to probabilities.
 Notes of recipes are sentences in all formats. Those in earlier words are translated; their numbers and names are kept.
 No other module uses these names.
 """
@@ -94,7 +93,7 @@ def upgrade(version: int, meta: dict[str, Any], arrays: dict[str, Any]) -> None:
         more["gaussian"] = more.pop("belief")
     recipe = meta.get("recipe")
     if version < 6 and isinstance(recipe, dict) and recipe.get("kind") != "mail":
-        recipe.setdefault("rows", None)
+        _upgrade_recipe(recipe, arrays)
     if version < 6:
         for each in _models_in(meta):
             each.setdefault("probabilities", None)
@@ -153,6 +152,18 @@ def _upgrade_stop(stop: dict[str, Any]) -> None:
         stop["sentence"] = describe_reasons(heads)
     elif reason in _STOP_SENTENCES:
         stop["sentence"] = _STOP_SENTENCES[reason]
+
+
+def _upgrade_recipe(recipe: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Missing numbers were filled by means, missing categories had no feature, and columns were neither dates nor dropped."""
+    scale = "standard" if "recipe.shift" in arrays else "max" if "recipe.divide" in arrays else "none"
+    recipe.update({"rows": None, "constant": [], "dates": [], "scale": scale} | recipe)
+    if "recipe.means" in arrays:
+        arrays["recipe.fill"] = arrays.pop("recipe.means")
+    if isinstance(recipe.get("strings"), list):
+        recipe["strings"] = [
+            [*block, False] if isinstance(block, list) and block[1:2] == ["names"] else block for block in recipe["strings"]
+        ]
 
 
 def _upgrade_note(note: object) -> object:

@@ -16,6 +16,7 @@ from ..array_types import Array, MatrixLike
 from ..atomic_file import write_atomically
 from ..catalog import ESTIMATORS, application_hook, is_estimator
 from ..certificates.digit_budget import shared_budget
+from ..data.readers import MISSING_CHOICES
 from ..data.readers.kinds import form_from_json
 from ..online.stopping import Stop, StopReason
 from ..probabilities.maps import INVALID_MAP, ProbabilityMap, map_of_arrays
@@ -357,7 +358,8 @@ def _provenance(meta: Any) -> dict[str, Any]:
     reading = meta.get("reading", {})
     valid = isinstance(reading, dict) and isinstance(reading.get("label", ""), str)
     valid = valid and isinstance(reading.get("zero_based", False), bool)
-    require(valid and reading.get("missing", "mean") in ("mean", "refuse"), "the options for reading files are invalid")
+    valid = valid and reading.get("missing", "mean") in MISSING_CHOICES
+    require(valid, "the options for reading files are invalid")
     forms = reading.get("forms", {})
     require(isinstance(forms, dict), "the options for reading files are invalid")
     for form in forms.values():

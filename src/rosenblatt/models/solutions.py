@@ -27,11 +27,12 @@ def encode_solutions(estimator: Any, arrays: Arrays) -> Meta:
     if not (estimator.warm_start and "_solutions" in vars(estimator)):
         return {}
     meta = []
+    logistic = estimator.loss == "logistic"  # continues from the weights
     pair_rows = vars(estimator).get("_margin_rows")
     for h, solution in enumerate(estimator._solutions):
-        if pair_rows:
+        if pair_rows and not logistic:
             solution = solution.among(pair_rows[h], estimator._n_rows)
-        costs = getattr(solution, "costs", None)
+        costs = None if logistic else getattr(solution, "costs", None)
         if costs is not None:
             arrays[f"solutions.{h}"] = costs[:1] if costs.strides == (0,) else costs
         meta.append({"rows": solution.n_rows, "primal": float(solution.primal), "dual": float(solution.dual)})
@@ -42,7 +43,7 @@ def restore_solutions(estimator: SoftMargin, model: Model, meta: Meta, arrays: A
     """Set the solutions of a `SoftMargin`, one per binary problem, if the file has them."""
     if "solutions" in meta:
         each = meta["solutions"]["each"]
-        fits = isinstance(each, list) and len(each) == len(estimator.support_)
+        fits = isinstance(each, list) and len(each) == len(estimator.gap_)
         require(fits and set(meta["solutions"]) == {"each"}, "SVM solutions: there is not one for each binary problem")
         estimator._solutions = [_solution(estimator, h, one, arrays) for h, one in enumerate(each)]
 
@@ -54,9 +55,11 @@ def _solution(estimator: SoftMargin, h: int, meta: Meta, arrays: Arrays) -> Stor
 
     require(isinstance(meta, dict) and set(meta) == {"rows", "primal", "dual"}, "SVM solution: a number is missing")
     n, primal, dual = meta["rows"], meta["primal"], meta["dual"]
-    support, found = estimator.support_[h], estimator.multipliers_[h]
     require(type(n) is int and 0 < n < 1 << 31, "SVM solution: the number of rows is invalid")
     require(type(primal) is type(dual) is float, "SVM solution: the objective is not a number")
+    if estimator.loss == "logistic":
+        return _logistic_solution(estimator, h, n, primal, dual)
+    support, found = estimator.support_[h], estimator.multipliers_[h]
     distinct = len(support) < 2 or bool((np.diff(support) > 0).all())
     require(distinct and (support < n).all(), "SVM solution: a support index is out of range")
     require(all_finite(found), "SVM solution: the multipliers are not finite")
@@ -71,3 +74,17 @@ def _solution(estimator: SoftMargin, h: int, meta: Meta, arrays: Arrays) -> Stor
         w, costs = estimator.coef_[h], np.broadcast_to(costs, n)
         rest = Solution(w, float(estimator.intercept_[h]), none, primal, dual, none, costs)
     return StoredSolution(n, support, found, rest)
+
+
+def _logistic_solution(estimator: SoftMargin, h: int, n: int, primal: float, dual: float) -> StoredSolution:
+    from ..svm.multinomial import Multinomial
+    from ..svm.problem import Solution
+    from ..svm.stored_solution import StoredSolution
+
+    none = np.zeros(0)
+    rest: Solution | Multinomial
+    if estimator.multiclass_ == "multinomial" and len(estimator.classes_) > 2:
+        rest = Multinomial(estimator.coef_, estimator.intercept_, none, primal, dual, 0)
+    else:
+        rest = Solution(estimator.coef_[h], float(estimator.intercept_[h]), none, primal, dual, none, none)
+    return StoredSolution(n, np.zeros(0, np.int64), none, rest)

@@ -133,7 +133,7 @@ def _as_python(value: Any) -> Any:
 def _encode_state(estimator: Any, named: bool, arrays: Arrays) -> Meta:
     """Encode the fitted attributes and the running state; arrays are added to `arrays`."""
     fitted, kind = vars(estimator), ESTIMATORS[type(estimator).__name__]
-    present = [name for name in kind.attributes if name in fitted]
+    present = [name for name in kind.attributes if name in fitted and name not in estimator._left_out_of_files]
     meta: Meta = {
         "named": named,
         "fitted": {name: encode(fitted[name], f"fitted.{name}", arrays) for name in present},

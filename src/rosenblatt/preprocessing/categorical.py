@@ -20,6 +20,7 @@ from ..data.csr import CSRMatrix, row_pointers
 from ..data.table import Data, Table, number_as_text
 from .numeric import Numbers
 
+MISSING = "missing"  # names the features of missing cells
 MAX_CELL_SHOWN = 40  # characters of a cell in a message
 
 # --- Columns of a table as numbers or strings
@@ -81,21 +82,26 @@ def words_of(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Categories:
-    """One-hot encoding: feature k is 1 if the cell is the k-th value; an unknown value has no feature."""
+    """One-hot encoding: feature k is 1 if the cell is the k-th value; an unknown value has no feature.
+
+    Missing cells are a category of their own, the last one, if the training rows had any.
+    """
 
     name: str
     values: tuple[str, ...]  # sorted
+    missing: bool = False  # whether missing cells have a feature
 
     @cached_property
-    def _places(self) -> dict[str, int]:
-        return {value: place for place, value in enumerate(self.values)}
+    def _places(self) -> dict[str | None, int]:
+        places: dict[str | None, int] = {value: place for place, value in enumerate(self.values)}
+        return places | {None: len(self.values)} if self.missing else places
 
     @property
     def width(self) -> int:
-        return len(self.values)
+        return len(self.values) + self.missing
 
     def feature_name(self, feature: int) -> str:
-        return f"{self.name}={self.values[feature]}"
+        return f"{self.name}={self.values[feature] if feature < len(self.values) else MISSING}"
 
     def unknown(self, cells: Array) -> list[str]:
         """The cells whose value has no feature; missing cells are not counted."""
@@ -165,10 +171,11 @@ class NumberedColumns(Sequence[str]):
 
 
 class FeatureNames(Sequence[str]):
-    """The names of the numeric columns and their products, then of the features of each column of strings."""
+    """The names of the inputs and their products, of the indicators, then of the features of each column of strings."""
 
     def __init__(self, numbers: Numbers, names: Sequence[str], strings: tuple[Categories | Words, ...]) -> None:
         self._numbers, self._names, self._strings = numbers, names, strings
+        self._inputs = numbers.input_names(names)
 
     def __len__(self) -> int:
         return self._numbers.width + sum(block.width for block in self._strings)
@@ -181,10 +188,13 @@ class FeatureNames(Sequence[str]):
         if isinstance(at, slice):
             return [self[one] for one in range(len(self))[at]]
         feature = range(len(self))[at]
-        if feature < self._numbers.columns:
-            return self._names[feature]
-        if feature < self._numbers.width:
-            return self._numbers.polynomial.name(feature, self._names)
+        polynomial, indicators = self._numbers.polynomial, self._numbers.indicators
+        if feature < polynomial.columns:
+            return self._inputs[feature]
+        if feature < polynomial.width:
+            return polynomial.name(feature, self._inputs)
+        if feature < self._numbers.width and indicators is not None:
+            return f"{self._names[int(indicators[feature - polynomial.width])]}={MISSING}"
         feature -= self._numbers.width
         for block in self._strings:
             if feature < block.width:

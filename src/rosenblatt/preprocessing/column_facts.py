@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array_types import FloatArray, IntArray
+from ..array_types import BoolArray, FloatArray, IntArray
 from ..reporting.text import plural
 from .categorical import Categories, Words
 
@@ -38,6 +38,12 @@ class ColumnFacts:
     missing: IntArray
     counts: tuple[IntArray | None, ...]  # of each value of a categorical column; None for a column of text
     string_missing: IntArray
+
+    def take(self, numbers: BoolArray, strings: Sequence[int]) -> ColumnFacts:
+        """The facts of some of the numeric columns, and of some of the columns of strings."""
+        counts = tuple(self.counts[place] for place in strings)
+        low, high = self.minimum[numbers], self.maximum[numbers]
+        return ColumnFacts(self.rows, low, high, self.missing[numbers], counts, self.string_missing[list(strings)])
 
     def to_arrays(self) -> dict[str, Any]:
         """The facts as arrays of a model file."""

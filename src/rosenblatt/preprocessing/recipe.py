@@ -16,11 +16,14 @@ import numpy as np
 
 from ..array_types import FloatArray, MatrixLike
 from ..data.csr import CSRMatrix, hstack
+from ..data.readers import Missing
 from ..data.table import Data, DataError, Table, as_data
 from ..reporting.text import count, plural, quoted_list
 from .categorical import Categories, FeatureNames, NumberedColumns, Words, as_matrix, as_strings
+from .choices import Choices
 from .column_facts import ColumnFacts
 from .numeric import Numbers
+from .scaling import Kind, Scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +44,9 @@ class Recipe:
     first: int = 0  # the number of the first unnamed column
     notes: tuple[str, ...] = ()  # sentences for the user
     facts: ColumnFacts | None = None  # ranges and counts of the training rows; None: not stored
+    scale: Kind = "none"  # how the numeric features are scaled
+    dates: tuple[tuple[str, str], ...] = ()  # the numeric columns that are dates, with their kinds: see `date_parts.py`
+    constant: tuple[str, ...] = ()  # columns of the training rows that were left out because they are constant
 
     @classmethod
     def learn(
@@ -48,10 +54,14 @@ class Recipe:
         chunks: Iterable[MatrixLike | Data | Table],
         *,
         degree: int = 1,
-        scale: str = "auto",
+        scale: Scale = "auto",
         text: tuple[str, ...] = (),
         categorical: tuple[str, ...] = (),
         first: int | None = None,
+        missing: Missing = "auto",
+        missing_indicator: bool = False,
+        drop_constant: bool = False,
+        in_memory: bool = True,
     ) -> Recipe:
         """Learn a recipe from training rows in one pass; chunk boundaries do not change the result.
 
@@ -62,15 +72,26 @@ class Recipe:
         degree : int, default=1
             The largest number of factors in products of numeric columns.
         scale : {"auto", "none", "max", "standard"}, default="auto"
-            How features are scaled; "auto" divides by the largest absolute value if ranges differ wildly.
+            How features are scaled: not, to [-1, 1], or to mean 0 and standard deviation 1; "auto" is "standard". Columns with
+            few nonzero cells keep their zeros.
         text, categorical : tuple of str, default=()
             Names of columns that are text or categorical, even if their cells look like numbers.
         first : int, optional
             The number of the first column of a matrix; by default 1 for sparse rows, 0 for arrays.
+        missing : {"auto", "median", "mean", "refuse"}, default="auto"
+            What replaces missing numbers, in these rows and in later ones: the median ("auto"), or the mean. Missing
+            categories are a category of their own, except for "refuse": readers then accept no missing cells.
+        missing_indicator : bool, default=False
+            Whether each numeric column with missing cells gets a feature that marks them.
+        drop_constant : bool, default=False
+            Whether columns with one value in all rows are left out.
+        in_memory : bool, default=True
+            Whether the chunks fit into memory together. If not, medians are of evenly spaced rows, see `medians.py`.
         """
         from .recipe_fit import fit_recipe
 
-        return fit_recipe(chunks, degree=degree, scale=scale, text=text, categorical=categorical, first=first)
+        choices = Choices(degree, scale, text, categorical, first, missing, missing_indicator, drop_constant, in_memory)
+        return fit_recipe(chunks, choices)
 
     @property
     def scales(self) -> bool:
@@ -78,7 +99,7 @@ class Recipe:
 
     def unscaled(self) -> Recipe:
         """The recipe without the scaling, which rounds."""
-        return replace(self, numbers=replace(self.numbers, shift=None, divide=None))
+        return replace(self, numbers=replace(self.numbers, shift=None, divide=None), scale="none")
 
     @property
     def width(self) -> int:
@@ -133,7 +154,7 @@ class Recipe:
         features = data.features
         if isinstance(features, Table):
             # A reader leaves out what is not required, and names all columns in `headers`.
-            found = {*features.names, *data.headers} - {data.label_name}
+            found = {*features.names, *data.headers} - {data.label_name, *self.constant}
             return len(found - set(self.names)) if self.kind == "table" else 0
         return max(0, features.shape[1] - self.numbers.columns) if isinstance(features, CSRMatrix) else 0
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Literal, cast
 
 import numpy as np
@@ -11,30 +12,21 @@ import numpy as np
 from ..array_types import FloatArray, MatrixLike
 from ..data.csr import CSRMatrix
 from ..data.polynomials import DegreeError
-from ..data.table import Data, DataError, Table, as_data, vanishes
-from ..reporting.text import MAX_EXACT_BOUND, comma_list, count, cut, plural, quoted_list, short
-from .categorical import Categories, Words, as_matrix, as_numbers, as_strings
-from .column_facts import MAX_SPARSE_COLUMNS, ColumnFacts, facts_of
-from .numeric import Numbers, check_scale, largest_divisors, needs_scaling, range_ratio, standard_scaling
+from ..data.table import Data, DataError, Table, as_data
+from ..reporting.text import count, plural, quoted_list
+from .categorical import Categories, NumberedColumns, Words, as_numbers, as_strings
+from .choices import Choices
+from .column_facts import MAX_SPARSE_COLUMNS, facts_of
+from .number_statistics import NumberStatistics, without_unused
+from .numeric import Numbers
 from .recipe import Recipe
-from .statistics import IGNORE_ADVICE, IGNORE_OPTION, MAX_WORDS_COUNTED, IdCheck, Moments, SparseMaxima, StringStatistics
-
-MAX_CATEGORICAL_LISTED = 20
-
-Strings = tuple[Categories | Words, ...]
+from .recipe_notes import constant_notes, date_notes, id_notes, loss_notes, missing_notes, string_notes
+from .scaling import choose_scaling
+from .statistics import IdCheck, Moments, SparseMoments, StringStatistics
 
 
-def fit_recipe(
-    chunks: Iterable[MatrixLike | Data | Table],
-    *,
-    degree: int = 1,
-    scale: str = "auto",
-    text: tuple[str, ...] = (),
-    categorical: tuple[str, ...] = (),
-    first: int | None = None,
-) -> Recipe:
-    """The recipe of the training rows; the parameters are those of `Recipe.learn`."""
-    check_scale(scale)
+def fit_recipe(chunks: Iterable[MatrixLike | Data | Table], choices: Choices) -> Recipe:
+    """The recipe of the training rows."""
     parts = (as_data(chunk) for chunk in chunks)
     head = next(parts, None)
     if head is None:
@@ -42,38 +34,39 @@ def fit_recipe(
     everything = itertools.chain([head], parts)
     try:
         if isinstance(head.features, Table):
-            return _fit_tables(everything, head, degree, scale, text, categorical)
+            return _fit_tables(everything, head, choices)
         if isinstance(head.features, CSRMatrix):
-            return _fit_sparse(everything, head, degree, scale, 1 if first is None else first)
-        return _fit_arrays(everything, head, degree, scale, first or 0)
+            return _fit_sparse(everything, head, choices)
+        return _fit_arrays(everything, head, choices)
     except DegreeError as fault:
         raise DataError(head.source, str(fault)) from None
 
 
-# --- By the kind of rows
+# --- Matrices
 
 
-def _fit_sparse(chunks: Iterable[Data], head: Data, degree: int, scale: str, first: int) -> Recipe:
-    statistics = SparseMaxima(degree)
+def _fit_sparse(chunks: Iterable[Data], head: Data, choices: Choices) -> Recipe:
+    statistics = SparseMoments(choices.degree)
     losses: dict[str, str] = {}
     for data in chunks:
         _check_kind(data, CSRMatrix)
         losses = data.losses | losses
         statistics.add(cast(CSRMatrix, data.features))
     _check_statistics(head, statistics)
-    if scale == "standard":
-        raise DataError(head.source, "scale='standard' would make sparse rows dense; use scale='max'")
-    divide, scaling = _scale_by_largest(scale, statistics.largest, statistics.density)
-    notes, columns = (*_loss_notes(losses), *scaling), statistics.polynomial.columns
-    facts = None
+    scaling = choose_scaling(statistics, choices.scale, statistics.density)
+    columns, facts = statistics.polynomial.columns, None
     if columns <= MAX_SPARSE_COLUMNS:
-        facts = facts_of(statistics.rows, statistics.minimum, statistics.maximum, np.zeros(columns, np.int64))
-    return Recipe("sparse", Numbers(columns, degree, None, None, divide), first=first, notes=notes, facts=facts)
+        low, high = statistics.minimum[:columns], statistics.maximum[:columns]
+        facts = facts_of(statistics.rows, low, high, np.zeros(columns, np.int64))
+    numbers = Numbers(columns, choices.degree, None, scaling.shift, scaling.divide)
+    notes = (*loss_notes(losses), *scaling.note(choices.scale))
+    first = 1 if choices.first is None else choices.first
+    return Recipe("sparse", numbers, first=first, notes=notes, facts=facts, scale=scaling.kind)
 
 
-def _fit_arrays(chunks: Iterable[Data], head: Data, degree: int, scale: str, first: int) -> Recipe:
+def _fit_arrays(chunks: Iterable[Data], head: Data, choices: Choices) -> Recipe:
     columns = head.features.shape[1]
-    statistics = Moments(columns, degree, scale == "standard")
+    statistics = NumberStatistics(columns, {}, choices)
     losses: dict[str, str] = {}
     for data in chunks:
         losses = data.losses | losses
@@ -82,18 +75,31 @@ def _fit_arrays(chunks: Iterable[Data], head: Data, degree: int, scale: str, fir
             raise DataError(
                 data.source, f"rows have {plural(data.features.shape[1], 'column')}, but earlier rows have {count(columns)}"
             )
-        statistics.add(cast(FloatArray, data.features))
-    statistics.finish()
-    _check_statistics(head, statistics)
-    numbers, scaling = _scale(statistics, scale)
-    return Recipe("dense", numbers, first=first, notes=(*_loss_notes(losses), *scaling), facts=_facts(statistics))
+        statistics.add_array(cast(FloatArray, data.features))
+    statistics.moments.finish()
+    _check_statistics(head, statistics.moments)
+    numbers, scaling = statistics.numbers(keep_some=True)
+    names, missing = NumberedColumns(columns, choices.first or 0), statistics.missing.tolist()
+    constant = [name for name, used in zip(names, without_unused(numbers)[1].tolist(), strict=True) if not used]
+    filled = {name: n for name, n in zip(names, missing, strict=True) if n and name not in set(constant)}
+    notes = (
+        *loss_notes(losses),
+        *constant_notes(constant, all_of_them=choices.drop_constant and not statistics.varies),
+        *missing_notes(filled, choices.fill, choices.missing_indicator, (), ()),
+        *scaling.note(choices.scale),
+    )
+    first = choices.first or 0
+    return Recipe("dense", numbers, first=first, notes=notes, facts=statistics.facts(), scale=scaling.kind)
 
 
-def _fit_tables(
-    chunks: Iterable[Data], head: Data, degree: int, scale: str, text: tuple[str, ...], categorical: tuple[str, ...]
-) -> Recipe:
+# --- Tables
+
+
+def _fit_tables(chunks: Iterable[Data], head: Data, choices: Choices) -> Recipe:
     names = _table(head).names
-    declared: dict[str, Literal["words", "names"]] = {**dict.fromkeys(text, "words"), **dict.fromkeys(categorical, "names")}
+    declared: dict[str, Literal["words", "names"]] = {
+        **dict.fromkeys(choices.text, "words"), **dict.fromkeys(choices.categorical, "names"),
+    }  # fmt: skip
     strings: dict[str, StringStatistics] = {}
     numeric: list[str] = []
     for name, cells in zip(names, _table(head).columns, strict=True):
@@ -101,7 +107,9 @@ def _fit_tables(
             strings[name] = StringStatistics(head.source, name, declared.get(name))
         else:
             numeric.append(name)
-    moments, ids = Moments(len(numeric), degree, scale == "standard"), {name: IdCheck() for name in numeric}
+    dates = {name: kind for name, kind in head.dates.items() if name in numeric}
+    statistics = NumberStatistics(len(numeric), {numeric.index(name): kind for name, kind in dates.items()}, choices)
+    ids = {name: IdCheck() for name in numeric if name not in dates}
     losses: dict[str, str] = {}
     for data in chunks:
         losses = data.losses | losses
@@ -111,31 +119,74 @@ def _fit_tables(
         columns = dict(zip(names, table.columns, strict=True))
         for name, column in strings.items():
             column.add(as_strings(columns[name]))
-        for name in numeric:
-            ids[name].add(as_numbers(columns[name], data, name))
-        moments.add(as_matrix(data, numeric))
-    moments.finish()
-    _check_statistics(head, moments)
-    for j, name in enumerate(numeric):
-        if not moments.counts[j]:
-            sentence = "all values are missing"
-            raise DataError(head.source, sentence, column=name, option=IGNORE_OPTION, advice=IGNORE_ADVICE)
+        parsed = {name: as_numbers(columns[name], data, name) for name in numeric}
+        for name, check in ids.items():
+            check.add(parsed[name])
+        statistics.add(list(parsed.values()), data.n_rows)
+    statistics.moments.finish()
+    _check_statistics(head, statistics.moments)
     blocks = tuple(column.finish() for column in strings.values())
-    numbers, scaling = _scale(moments, scale)
-    notes = (*_string_notes(blocks, strings), *_id_notes(numeric, ids, losses), *_missing_notes(numeric, moments), *scaling)
-    facts = _facts(moments, tuple(strings.values()))
-    return Recipe("table", numbers, names=names, number_names=tuple(numeric), strings=blocks, notes=notes, facts=facts)
+    found = id_notes([name for name in numeric if name in ids], ids, losses)
+    whole = Recipe("table", Numbers(len(numeric)), names=names, number_names=tuple(numeric), strings=blocks, notes=found)
+    return _complete(whole, statistics, strings, dates)
 
 
-def _facts(moments: Moments, strings: Sequence[StringStatistics] = ()) -> ColumnFacts:
-    n = moments.polynomial.columns
-    missing = moments.rows - moments.counts[:n]
-    return facts_of(moments.rows, moments.minimum[:n], moments.maximum[:n], missing, [column.facts for column in strings])
+def _complete(
+    recipe: Recipe, statistics: NumberStatistics, strings: dict[str, StringStatistics], dates: dict[str, str]
+) -> Recipe:
+    """The recipe with its numbers, and without the columns that are constant in the training rows."""
+    choices, rows = statistics.choices, statistics.moments.rows
+    facts = statistics.facts(list(strings.values()))
+    lost = facts.string_missing.tolist()
+    fills = choices.missing != "refuse"
+    blocks = [
+        replace(block, missing=bool(n)) if fills and isinstance(block, Categories) else block
+        for block, n in zip(recipe.strings, lost, strict=True)
+    ]
+    varies = [isinstance(block, Words) or block.width > 1 or 0 < n < rows for block, n in zip(blocks, lost, strict=True)]
+    if not choices.drop_constant:
+        varies = [True] * len(blocks)
+    numbers, scaling = statistics.numbers(keep_some=not any(varies))
+    kept, used = without_unused(numbers) if choices.drop_constant else (numbers, np.ones(numbers.columns, bool))
+    number_names = tuple(name for name, one in zip(recipe.number_names, used.tolist(), strict=True) if one)
+    places = [place for place, one in enumerate(varies) if one]
+    chosen = {*number_names, *(blocks[place].name for place in places)}
+    constant = tuple(name for name in recipe.names if name not in chosen)
+    missing = dict(zip(recipe.number_names, facts.missing.tolist(), strict=True))
+    notes = (
+        *string_notes([blocks[place] for place in places], strings),
+        *recipe.notes,
+        *date_notes({name: kind for name, kind in dates.items() if name in chosen}),
+        *constant_notes(constant, all_of_them=choices.drop_constant and not (any(varies) or statistics.varies)),
+        *missing_notes(
+            {name: missing[name] for name in number_names if missing[name]},
+            choices.fill,
+            choices.missing_indicator,
+            [blocks[place] for place in places],
+            [lost[place] for place in places],
+        ),
+        *scaling.note(choices.scale),
+    )
+    return replace(
+        recipe,
+        numbers=kept,
+        names=tuple(name for name in recipe.names if name in chosen),
+        number_names=number_names,
+        strings=tuple(blocks[place] for place in places),
+        notes=notes,
+        facts=facts.take(used, places),
+        scale=scaling.kind,
+        dates=tuple((name, kind) for name, kind in dates.items() if name in chosen),
+        constant=constant,
+    )
 
 
 def _table(data: Data) -> Table:
     _check_kind(data, Table)
     return cast(Table, data.features)
+
+
+# --- Checks
 
 
 def _check_kind(data: Data, kind: type) -> None:
@@ -144,87 +195,9 @@ def _check_kind(data: Data, kind: type) -> None:
         raise DataError(data.source, f"rows are of type {found}, but earlier rows are of type {expected}")
 
 
-def _check_statistics(head: Data, statistics: Moments | SparseMaxima) -> None:
+def _check_statistics(head: Data, statistics: Moments | SparseMoments) -> None:
     if not statistics.rows:
         raise DataError(head.source, "there are no rows")
     if not np.isfinite(statistics.largest).all():
         subject = "a product of columns" if statistics.polynomial.degree > 1 else "a number"
         raise DataError(head.source, f"{subject} is too large (over 1.8e308)")
-
-
-# --- Scaling
-
-
-def _scale(moments: Moments, scale: str) -> tuple[Numbers, tuple[str, ...]]:
-    polynomial, largest = moments.polynomial, moments.largest
-    means = moments.means[: polynomial.columns]
-    if scale == "standard":
-        shift, divide = standard_scaling(moments.means, moments.deviations, largest)
-        note = "Numeric columns were scaled to mean 0 and standard deviation 1, as requested."
-        return Numbers(polynomial.columns, polynomial.degree, means, shift, divide), (note,)
-    divisors, notes = _scale_by_largest(scale, largest)
-    return Numbers(polynomial.columns, polynomial.degree, means, None, divisors), notes
-
-
-def _fold(ratio: float) -> str:
-    return count(ratio) if ratio < MAX_EXACT_BOUND else short(ratio)
-
-
-def _scale_by_largest(scale: str, largest: FloatArray, density: float = 1.0) -> tuple[FloatArray | None, tuple[str, ...]]:
-    if scale == "none" or (scale == "auto" and not needs_scaling(largest, density)):
-        return None, ()
-    reason = "as requested" if scale == "max" else f"because their ranges differ {_fold(range_ratio(largest))}-fold"
-    return largest_divisors(largest), (f"Numeric columns were scaled by their largest absolute values, {reason}.",)
-
-
-# --- Notes for the user
-
-
-def _string_notes(blocks: Strings, statistics: dict[str, StringStatistics]) -> tuple[str, ...]:
-    notes = []
-    for block in blocks:
-        if isinstance(block, Words):
-            limit = f", of the first {count(MAX_WORDS_COUNTED)} distinct words" if statistics[block.name].truncated else ""
-            notes.append(f"Column {block.name!r} is text: {count(block.width)} words that occur in at least two rows{limit}.")
-    categorical = [block for block in blocks if not isinstance(block, Words)]
-    if categorical:
-        sizes = [f"{block.name!r} ({count(block.width)})" for block in categorical]
-        notes.append(f"Categorical columns were one-hot encoded: {comma_list(sizes, MAX_CATEGORICAL_LISTED)}.")
-    for name, column in statistics.items():
-        if column.unread_number is not None:
-            reason = f"because {cut(column.unread_number)!r} is not a number"
-            notes.append(f"Column {name!r} looks numeric but is categorical, {reason}: use decimal points and no units.")
-    return tuple(notes)
-
-
-def _id_notes(numeric: Sequence[str], ids: dict[str, IdCheck], losses: dict[str, str]) -> tuple[str, ...]:
-    notes = []
-    for name in numeric:
-        if name in losses and vanishes(losses[name]):
-            example = f"Column {name!r} has numbers that are too small for floats, such as {cut(losses[name])}"
-            notes.append(f"{example}: they are read as 0.")
-        elif name in losses:
-            example = f"Column {name!r} looks like an identifier (such as {cut(losses[name])}), but is read as numbers."
-            notes.append(f"{example} To exclude it: --ignore {name!r}; as categories: --categorical {name!r}")
-        elif ids[name].looks_like_id:
-            notes.append(f"Column {name!r} looks like a row id. To exclude it: --ignore {name!r}")
-    return tuple(notes)
-
-
-def _loss_notes(losses: dict[str, str]) -> tuple[str, ...]:
-    """Notes on columns without names."""
-    return tuple(
-        f"Column {name} has numbers that are too small for floats, such as {cut(text)}: they are read as 0."
-        if vanishes(text)
-        else f"Column {name} looks like an identifier: floats do not hold integers such as {cut(text)}."
-        for name, text in losses.items()
-    )
-
-
-def _missing_notes(numeric: Sequence[str], moments: Moments) -> tuple[str, ...]:
-    missing = {name: int(moments.rows - moments.counts[j]) for j, name in enumerate(numeric)}
-    missing = {name: cells for name, cells in missing.items() if cells}
-    if not missing:
-        return ()
-    cells = plural(sum(missing.values()), "missing cell")
-    return (f"{cells} of {quoted_list(list(missing))} filled with the column mean.",)

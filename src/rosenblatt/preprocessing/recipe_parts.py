@@ -1,8 +1,10 @@
 """A recipe as it is stored in a model file: JSON values and arrays, which are fully checked when they are read.
 
-meta     kind, columns, degree, first, names, notes, rows (of training, or null),
-         strings: [[name, "names", [value, ...]] or [name, "words", count], ...]
-arrays   means, shift, divide: float64, if any; words0, words1, ...: a vocabulary in UTF-8, one word per line; and, if the
+meta     kind, columns, degree, first, names, notes, constant (names), dates ([[name, kind], ...]), scale (its kind),
+         rows (of training, or null), strings: [[name, "names", [value, ...], has a feature for missing cells], ...] or
+         [[name, "words", count], ...]
+arrays   fill, shift, divide: float64, if any; inputs and parts: int64, pairs of a column and a part of it, if features are not
+         the columns; indicators: int64, columns; words0, words1, ...: a vocabulary in UTF-8, one word per line; and, if the
          number of rows is given, those of `column_facts.py`
 """
 
@@ -13,33 +15,38 @@ from typing import Any
 
 import numpy as np
 
-from ..array_types import FloatArray
+from ..array_types import FloatArray, IntArray
 from ..data.polynomials import MAX_DEGREE
 from ..reporting.text import count, plural
 from .categorical import Categories, Words, words_of
 from .column_facts import facts_from_arrays
+from .date_parts import KINDS as DATE_KINDS
+from .date_parts import PARTS, parts_of
 from .numeric import Numbers
 from .recipe import Recipe
+from .scaling import KINDS as SCALING_KINDS
 from .statistics import MAX_CATEGORIES, MAX_CATEGORY_CHARS, MAX_WORDS_COUNTED
 
 KINDS = ("table", "sparse", "dense")
 MAX_COLUMNS = 1 << 31
 MAX_TABLE_COLUMNS = 1_000_000
 MAX_NOTES = 1_000
-KEYS = {"kind", "columns", "degree", "first", "names", "strings", "notes", "rows"}
-VECTORS = ("means", "shift", "divide")
+KEYS = {"kind", "columns", "degree", "first", "names", "strings", "notes", "rows", "constant", "dates", "scale"}
+VECTORS = ("fill", "shift", "divide", "indicators")
 
 
 def to_parts(recipe: Recipe) -> tuple[dict[str, Any], dict[str, Any]]:
     """A recipe as JSON values and arrays."""
     arrays = {name: getattr(recipe.numbers, name) for name in VECTORS if getattr(recipe.numbers, name) is not None}
+    if recipe.numbers.inputs is not None:
+        arrays["inputs"], arrays["parts"] = (np.ascontiguousarray(each) for each in recipe.numbers.inputs.T)
     strings: list[list[Any]] = []
     for block in recipe.strings:
         if isinstance(block, Words):
             arrays[f"words{len(strings)}"] = np.frombuffer("\n".join(block.words).encode(), np.uint8)
             strings.append([block.name, "words", block.width])
         else:
-            strings.append([block.name, "names", list(block.values)])
+            strings.append([block.name, "names", list(block.values), block.missing])
     meta = {
         "kind": recipe.kind,
         "columns": recipe.numbers.columns,
@@ -48,6 +55,9 @@ def to_parts(recipe: Recipe) -> tuple[dict[str, Any], dict[str, Any]]:
         "names": list(recipe.names),
         "strings": strings,
         "notes": list(recipe.notes),
+        "constant": list(recipe.constant),
+        "dates": [list(pair) for pair in recipe.dates],
+        "scale": recipe.scale,
         "rows": None if recipe.facts is None else recipe.facts.rows,
     }
     return meta, arrays if recipe.facts is None else arrays | recipe.facts.to_arrays()
@@ -67,20 +77,73 @@ def from_parts(meta: dict[str, Any], arrays: dict[str, Any]) -> Recipe:
     taken = {block.name for block in strings}
     number_names = tuple(name for name in names if name not in taken)
     _check_columns(meta["kind"], columns, first, names, len(number_names), strings)
-    width = Numbers(columns, degree).width
-    vectors = {}
-    for name, length in (("means", columns), ("shift", width), ("divide", width)):
-        vectors[name] = _vector(left.pop(name, None), name, length)
+    dates = _dates(meta["dates"], number_names)
+    inputs = _inputs(left, columns, [dict(dates).get(name) for name in number_names])
+    fill = _vector(left.pop("fill", None), "fill", columns)
+    width = Numbers(columns, degree, inputs=inputs).width
+    shift, divide = (_vector(left.pop(name, None), name, width) for name in ("shift", "divide"))
+    numbers = Numbers(columns, degree, fill, shift, divide, inputs, _indicators(left, columns))
+    _check_numbers(meta["kind"], meta["scale"], numbers)
     facts = facts_from_arrays(meta["rows"], left, columns, strings)
     if left:
         raise ValueError(f"a recipe has an unknown array {sorted(left)[0]!r:.80}")
-    if vectors["divide"] is not None and not (vectors["divide"] > 0).all():
+    constant = _strings(meta["constant"], "constant columns", MAX_TABLE_COLUMNS)
+    return Recipe(
+        meta["kind"], numbers, names, number_names, strings, first, notes, facts, meta["scale"], dates, constant
+    )  # fmt: skip
+
+
+def _check_numbers(kind: str, scale: Any, numbers: Numbers) -> None:
+    if numbers.divide is not None and not (numbers.divide > 0).all():
         raise ValueError("a recipe's divisors must be positive")
-    if (vectors["means"] is None) != (meta["kind"] == "sparse"):
-        raise ValueError(f"a recipe for {meta['kind']} rows {'has no' if vectors['means'] is None else 'has'} means")
-    if vectors["shift"] is not None and (vectors["divide"] is None or meta["kind"] == "sparse"):
-        raise ValueError("a recipe that shifts features must be for dense rows and have divisors")
-    return Recipe(meta["kind"], Numbers(columns, degree, **vectors), names, number_names, strings, first, notes, facts)
+    if (numbers.fill is None) != (kind == "sparse"):
+        raise ValueError(f"a recipe for {kind} rows {'has no' if numbers.fill is None else 'has'} fill")
+    if kind == "sparse" and (numbers.inputs is not None or numbers.indicators is not None):
+        raise ValueError("a recipe for sparse rows must have all columns as inputs, and no indicators")
+    if scale not in SCALING_KINDS or (scale == "none") != (numbers.divide is None):
+        raise ValueError(f"a recipe's scale {scale!r:.80} does not fit its divisors")
+    if (scale == "standard") != (numbers.shift is not None):
+        raise ValueError("a recipe that shifts features must have the scale standard and divisors")
+
+
+def _dates(value: Any, names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    pairs: list[Any] = value if isinstance(value, list) else [None]
+    if not all(isinstance(pair, list) and len(pair) == 2 and all(isinstance(one, str) for one in pair) for pair in pairs):
+        raise ValueError("a recipe's dates must be pairs of a column and its kind")
+    dates: dict[str, str] = dict(pairs)
+    if len(dates) != len(pairs) or not set(dates) <= set(names) or not set(dates.values()) <= DATE_KINDS.keys():
+        raise ValueError("a recipe's dates must be numeric columns of a known kind")
+    return tuple(dates.items())
+
+
+def _inputs(arrays: dict[str, Any], columns: int, kinds: list[str | None]) -> IntArray | None:
+    """Take the inputs out of the arrays; `kinds` are those of dates, or nothing for rows without names."""
+    chosen, parts = arrays.pop("inputs", None), arrays.pop("parts", None)
+    if chosen is None and parts is None:
+        return None
+    for array in (chosen, parts):
+        if not isinstance(array, np.ndarray) or array.dtype != np.int64 or array.ndim != 1 or array.shape != chosen.shape:
+            raise ValueError("a recipe's inputs must be columns, with a part for each")
+    if len(chosen) > MAX_COLUMNS or not ((chosen >= 0) & (chosen < columns) & (parts >= 0) & (parts < len(PARTS))).all():
+        raise ValueError("a recipe's inputs must be among its columns")
+    if not (np.diff(chosen * len(PARTS) + parts) > 0).all():
+        raise ValueError("a recipe's inputs must ascend")
+    for column, part in zip(chosen[parts > 0].tolist(), parts[parts > 0].tolist(), strict=True):
+        if not kinds or part not in parts_of(kinds[column]):
+            raise ValueError(f"a recipe's column {column} has no part {PARTS[part]!r}")
+    return np.column_stack([chosen, parts])
+
+
+def _indicators(arrays: dict[str, Any], columns: int) -> IntArray | None:
+    found = arrays.pop("indicators", None)
+    if found is None:
+        return None
+    if not isinstance(found, np.ndarray) or found.dtype != np.int64 or found.ndim != 1:
+        raise ValueError("a recipe's indicators must be columns")
+    if not ((found >= 0) & (found < columns)).all() or not (np.diff(found) > 0).all():
+        raise ValueError("a recipe's indicators must be among its columns, and ascend")
+    indicators: IntArray = found
+    return indicators
 
 
 def _check_columns(kind: str, columns: int, first: int, names: Any, n_numeric: int, strings: Any) -> None:
@@ -128,18 +191,16 @@ def _blocks(value: Any, arrays: dict[str, Any]) -> tuple[Categories | Words, ...
         raise ValueError("a recipe's strings must be a list")
     found: list[Categories | Words] = []
     for place, block in enumerate(value):
-        if (
-            not isinstance(block, list)
-            or len(block) != 3
-            or not isinstance(block[0], str)
-            or block[1] not in ("names", "words")
-        ):
+        valid = isinstance(block, list) and len(block) >= 3 and isinstance(block[0], str) and block[1] in ("names", "words")
+        if not valid or len(block) != (4 if block[1] == "names" else 3):
             raise ValueError("a recipe's column of strings must have a name, a kind and values")
         if block[1] == "names":
             values = _strings(block[2], "values of a column", MAX_CATEGORIES)
             if not _ascending(values) or max(map(len, values), default=0) > MAX_CATEGORY_CHARS:
                 raise ValueError(f"a recipe's categories must ascend and have at most {count(MAX_CATEGORY_CHARS)} characters")
-            found.append(Categories(block[0], values))
+            if type(block[3]) is not bool:
+                raise ValueError("a recipe's categories must tell whether missing cells are one of them")
+            found.append(Categories(block[0], values, block[3]))
         else:
             found.append(Words(block[0], _vocabulary(arrays.pop(f"words{place}", None), block[2])))
     return tuple(found)

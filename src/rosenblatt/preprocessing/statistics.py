@@ -52,7 +52,7 @@ class Moments:
         self._block = np.empty((max(1, min(ROWS_PER_BLOCK, FEATURES_PER_BLOCK // max(1, width))), columns))
         self._filled = 0
         self.rows = 0
-        self.counts = np.zeros(width, np.int64)
+        self.counts, self._nonzero = np.zeros(width, np.int64), np.zeros(width, np.int64)
         self._means, self._squares = np.zeros(width), np.zeros(width)
         self.minimum, self.maximum = np.full(width, np.inf), np.full(width, -np.inf)  # as they are without values
 
@@ -87,8 +87,12 @@ class Moments:
         with np.errstate(invalid="ignore"):
             found = np.sqrt(self._squares / np.maximum(self.counts, 1))
         found[~np.isfinite(found)] = np.inf
-        # Rounding errors of a constant feature do not count as deviation.
-        return np.where(found <= 1e-12 * self.largest, 0.0, found)
+        return np.where(self.minimum < self.maximum, found, 0.0)
+
+    @property
+    def nonzero_share(self) -> FloatArray:
+        """The share of values that are not zero."""
+        return self._nonzero / np.maximum(self.counts, 1)
 
     def _fold(self) -> None:
         if not self._filled:
@@ -107,62 +111,112 @@ class Moments:
             gap = np.where(here > 0, mean - self._means, 0.0)
             share = here / np.maximum(total, 1)
             if self._spread:
+                self._nonzero += here - (X == 0.0).sum(axis=0)
                 squares = np.square(X - mean).sum(axis=0, where=present)
                 self._squares = self._squares + squares + gap * gap * (self.counts * share)
             self._means = self._means + gap * share
             self.counts = total
 
 
-class SparseMaxima:
-    """The largest absolute value of each feature of sparse rows, whose width may grow from chunk to chunk.
+class SparseMoments:
+    """For each feature of sparse rows: its range, mean and deviation, zeros included. The width may grow from chunk to chunk.
 
-    Also the range of each column, zeros included.
+    Values are added one by one, minus the first value of their feature, so that sums neither cancel nor depend on the cut.
     """
 
     def __init__(self, degree: int) -> None:
-        self.degree, self.rows, self._stored = degree, 0, np.zeros(0, np.int64)
+        self.degree, self.rows = degree, 0
         self.polynomial = Polynomial(0, 1)
-        self.largest = np.zeros(0)
-        self._minimum, self._maximum = np.zeros(0), np.zeros(0)
+        self._stored = np.zeros(0, np.int64)
+        self._low, self._high, self._first = np.zeros(0), np.zeros(0), np.zeros(0)
+        self._sums, self._squares = np.zeros(0), np.zeros(0)
 
     def add(self, rows: CSRMatrix) -> None:
         self.rows += rows.shape[0]
         if rows.width > self.polynomial.columns:
             self._widen(rows.width)
-        self._stored += np.bincount(rows.indices, minlength=self.polynomial.columns)
-        np.minimum.at(self._minimum, rows.indices, rows.values)
-        np.maximum.at(self._maximum, rows.indices, rows.values)
-        if self.degree == 1:
-            np.maximum.at(self.largest, rows.indices, abs(rows.values))
-            return
-        step = max(1, FEATURES_PER_BLOCK // max(1, self.polynomial.width))
-        for start in range(0, rows.shape[0], step):
-            part = rows.slice(start, min(start + step, rows.shape[0])).with_width(self.polynomial.columns).toarray()
-            self.largest = np.fmax(self.largest, abs(self.polynomial.expand(part)).max(axis=0, initial=0))
+        step = rows.shape[0] if self.degree == 1 else max(1, FEATURES_PER_BLOCK // max(1, self.polynomial.width))
+        for start in range(0, rows.shape[0], max(1, step)):
+            part = rows if step >= rows.shape[0] else rows.slice(start, start + step)
+            self._add_features(self.polynomial.expand_sparse(part.with_width(self.polynomial.columns)))
+
+    def _add_features(self, features: CSRMatrix) -> None:
+        indices, values = features.indices, features.values
+        counts = np.bincount(indices, minlength=self.polynomial.width)
+        if ((self._stored == 0) & (counts > 0)).any():
+            found, first = np.unique(indices, return_index=True)
+            new = self._stored[found] == 0
+            self._first[found[new]] = values[first[new]]
+        self._stored += counts
+        with np.errstate(all="ignore"):
+            np.minimum.at(self._low, indices, values)
+            np.maximum.at(self._high, indices, values)
+            shifted = values - self._first[indices]
+            np.add.at(self._sums, indices, shifted)
+            np.add.at(self._squares, indices, np.square(shifted, out=shifted))
+
+    @property
+    def nonzero_share(self) -> FloatArray:
+        """The share of rows that store each feature."""
+        return self._stored / max(1, self.rows)
 
     @property
     def density(self) -> float:
         """The share of cells that are stored."""
-        return int(self._stored.sum()) / max(1, self.rows * self.polynomial.columns)
+        columns = self.polynomial.columns
+        return int(self._stored[:columns].sum()) / max(1, self.rows * columns)
 
     @property
     def minimum(self) -> FloatArray:
-        return np.where(self._stored < self.rows, np.minimum(self._minimum, 0.0), self._minimum)
+        return np.where(self._stored < self.rows, np.minimum(self._low, 0.0), self._low)
 
     @property
     def maximum(self) -> FloatArray:
-        return np.where(self._stored < self.rows, np.maximum(self._maximum, 0.0), self._maximum)
+        return np.where(self._stored < self.rows, np.maximum(self._high, 0.0), self._high)
+
+    @property
+    def largest(self) -> FloatArray:
+        largest: FloatArray = np.maximum(self.maximum, -self.minimum)
+        return largest
+
+    @property
+    def means(self) -> FloatArray:
+        with np.errstate(all="ignore"):
+            means = self._stored_means * self.nonzero_share
+        return np.where(np.isfinite(means), means, 0.0)
+
+    @property
+    def deviations(self) -> FloatArray:
+        """The standard deviation of each feature; zero if it is constant, infinite if its squares overflowed."""
+        n, stored, share = max(1, self.rows), np.maximum(self._stored, 1), self.nonzero_share
+        with np.errstate(all="ignore"):
+            within = np.maximum(self._squares - self._sums * (self._sums / stored), 0.0) / n
+            found = np.sqrt(within + np.square(self._stored_means) * (share * (1.0 - share)))
+        found[~np.isfinite(found)] = np.inf
+        return np.where(self.minimum < self.maximum, found, 0.0)
+
+    @property
+    def _stored_means(self) -> FloatArray:
+        return self._first + self._sums / np.maximum(self._stored, 1)
 
     def _widen(self, columns: int) -> None:
-        more = columns - self.polynomial.columns
-        self._stored = np.append(self._stored, np.zeros(more, np.int64))
-        self._minimum = np.append(self._minimum, np.full(more, np.inf))
-        self._maximum = np.append(self._maximum, np.full(more, -np.inf))
         wider = Polynomial(columns, self.degree)
-        largest = np.zeros(wider.width)
-        if self.polynomial.columns:
-            largest[self.polynomial.places_in(wider)] = self.largest
-        self.polynomial, self.largest = wider, largest
+        places = self.polynomial.places_in(wider) if self.polynomial.columns else np.zeros(0, np.int64)
+        self._stored, self._first, self._sums, self._squares, self._low, self._high = (
+            _spread(array, places, wider.width, empty)
+            for array, empty in (
+                (self._stored, 0), (self._first, 0.0), (self._sums, 0.0), (self._squares, 0.0), (self._low, np.inf),
+                (self._high, -np.inf),
+            )
+        )  # fmt: skip
+        self.polynomial = wider
+
+
+def _spread(array: Array, places: IntArray, width: int, empty: float) -> Array:
+    """The entries at new places, with a value for all others."""
+    wider = np.full(width, empty, array.dtype)
+    wider[places] = array
+    return wider
 
 
 class IdCheck:

@@ -16,6 +16,7 @@ from .figures.curves import learning, passes
 from .figures.features import features
 from .figures.plane import plane
 from .figures.predictions import confusion, margins, per_class
+from .figures.reliability import reliability
 from .story import Facts, Story
 from .svg import NARROW_PX, WIDE_PX, escape_text, svg
 from .text import TIMES, count, count_bound, cut, percent, plural, short
@@ -65,6 +66,7 @@ _FIGURES: dict[str, Callable[[Facts], Chart | None]] = {
     "plane": plane,
     "features": features,
     "confusion": confusion,
+    "reliability": reliability,
 }
 FIGURES = tuple(_FIGURES)
 
@@ -76,6 +78,7 @@ _REQUIREMENTS = {
     "plane": "the training rows, and one plane for two classes or one per class",
     "features": "weights that are not all zero, of one plane for two classes or one per class",
     "confusion": "rows with their labels",
+    "reliability": "test rows and probabilities: fit with calibrate='sigmoid'",
 }
 
 
@@ -85,7 +88,7 @@ def draw(story: Story, which: str) -> Chart:
     Parameters
     ----------
     story : Story
-    which : {"learning", "passes", "margins", "plane", "features", "confusion"}
+    which : {"learning", "passes", "margins", "plane", "features", "confusion", "reliability"}
 
     Returns
     -------
@@ -195,6 +198,10 @@ def _numbers(chart: Chart) -> str:
     if isinstance(mark, HorizontalBars):
         rows = [(name, short(value), side) for name, value, side in zip(mark.names, mark.values, mark.sides, strict=True)]
         return _folded("Values", ("feature", f"weight {TIMES} spread", "evidence"), rows, texts=(0, 2))
+    if isinstance(mark, Line) and chart.name == "reliability":
+        return _folded(
+            "Values", (chart.x.label, chart.y.label), [(percent(x), percent(y)) for x, y in zip(mark.x, mark.y, strict=True)]
+        )
     lines = [mark for mark in chart.marks if isinstance(mark, Line)]
     if not lines:
         return ""

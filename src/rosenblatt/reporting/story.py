@@ -44,7 +44,7 @@ class Story:
     certificate : Certificate, optional
         Proof about the training rows.
     bound : float, optional
-        The largest number of updates that the run could make, see `training.train.update_bound`.
+        The largest number of updates that the run could make, see `training.training_proofs.update_bound`.
     scaled : bool
         Whether the estimator saw scaled rows; the certificate is about the rows before scaling.
     history : sequence of (pass, updates so far, training errors)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ..probabilities.measures import ReliabilityBin
 from .text import count, cut
 
 LEVELS = "▁▂▃▄▅▆▇█"
@@ -71,4 +72,19 @@ def confusion_lines(names: Sequence[str], counts: Sequence[Sequence[int]], width
         listed = ", ".join(f"{count(n)} as {cut(names[z], NAME_CHARS)}" for n, z in mistaken[:MISTAKES_LISTED])
         line = f"{cut(names[c], NAME_CHARS):<{longest}}  {bar(share, width)}  {100 * share:5.1f} % of {count(total):>{digits}}"
         lines.append(f"{line}   {listed}".rstrip())
+    return lines
+
+
+def reliability_lines(bins: Sequence[ReliabilityBin], width: int = 12) -> list[str]:
+    """Draw a line for each bin: the mean probability, the share of rows that have the class as a bar, and their number.
+
+    >>> for line in reliability_lines([ReliabilityBin(40, 0.031, 0.05), ReliabilityBin(8, 0.96, 1.0)], 4): print(line)
+      3.1 %  ▏       5.0 % of 40
+     96.0 %  ████  100.0 % of  8
+    """
+    digits = max(len(count(each.rows)) for each in bins)
+    lines = []
+    for each in bins:
+        observed = f"{100 * each.observed:5.1f} % of {count(each.rows):>{digits}}"
+        lines.append(f"{100 * each.predicted:5.1f} %  {bar(each.observed, width)}  {observed}")
     return lines

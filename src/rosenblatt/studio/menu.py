@@ -96,7 +96,7 @@ KNOBS = {
             kind="choice",
             choices=(
                 ("joint", "together"), ("auto", "automatic"), ("ovr", "against the rest"), ("ovo", "in pairs"),
-                ("crammer_singer", "Crammer-Singer"),
+                ("crammer_singer", "Crammer-Singer"), ("multinomial", "multinomial"),
             ),
         ),
         Knob("fit_intercept", "intercept", "If off, the line passes through the origin.", kind="flag"),
@@ -157,8 +157,18 @@ def _knob_of_algorithm(knob: Knob, algorithm: Algorithm) -> Knob:
         knob = replace(knob, default=value, optional=value is None)
     if knob.kind == "choice" and get_origin(annotation) is Literal:
         titles = dict(knob.choices)
-        knob = replace(knob, choices=tuple((word, titles.get(word, word)) for word in get_args(annotation)))
+        words = [word for word in get_args(annotation) if knob.name != "multiclass" or _accepts(algorithm, word)]
+        knob = replace(knob, choices=tuple((word, titles.get(word, word)) for word in words))
     return knob
+
+
+def _accepts(algorithm: Algorithm, scheme: str) -> bool:
+    """Return whether an algorithm, with its parameters as they are, has a scheme for several classes."""
+    try:
+        algorithm.make(multiclass=scheme)._check_parameters()
+    except ValueError:
+        return False
+    return True
 
 
 def parameter_type(estimator: type, name: str) -> Any:

@@ -165,7 +165,11 @@ def _matches_margins(model: LinearClassifier, X: Matrix, codes: IntArray) -> boo
     known, k = model.canonical_, len(model.classes_)
     if known.shape[1] != len(codes):
         return False
-    scheme = "binary" if k == 2 else {"ovo": "pairs", "crammer_singer": "joint"}.get(model._multiclass, "rest")
+    scheme = (
+        "binary"
+        if k == 2
+        else {"ovo": "pairs", "crammer_singer": "joint", "multinomial": "joint"}.get(model._multiclass, "rest")
+    )
     weights = np.column_stack([model.intercept_, model.coef_])
     margins, counted = margins_of(weights, Data(X, codes, k, scheme, 1.0))
     counted = counted & np.isfinite(known)

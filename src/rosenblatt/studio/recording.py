@@ -258,7 +258,7 @@ def _scheme(model: LinearClassifier, log: UpdateLog | None, k: int) -> str:
         return "binary"
     if log is not None:
         return "joint" if isinstance(log._record.labels, Joint) else "rest"
-    return {"joint": "joint", "crammer_singer": "joint", "ovo": "pairs"}.get(model._multiclass, "rest")
+    return {"joint": "joint", "crammer_singer": "joint", "multinomial": "joint", "ovo": "pairs"}.get(model._multiclass, "rest")
 
 
 def _class_codes(classes: Array) -> list[int]:

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 from ..array_types import Array, FloatArray, IntArray
 from ..catalog import ALGORITHMS, Algorithm
 from ..data.polynomials import Polynomial
-from ..preprocessing.numeric import standard_scaling
 from ..reporting.text import count, plural, short
 from .menu import Knob, declared_knobs, knobs_of
 
@@ -78,8 +77,8 @@ def features_of_points(points: FloatArray, degree: int, scaled: bool) -> Feature
     """Return the features for a set of points; `scaled` standardizes the coordinates to mean 0 and deviation 1."""
     if not scaled:
         return Features(degree)
-    shift, divide = standard_scaling(points.mean(axis=0), points.std(axis=0), abs(points).max(axis=0))
-    return Features(degree, tuple(shift.tolist()), tuple(divide.tolist()))
+    deviations = points.std(axis=0)
+    return Features(degree, tuple(points.mean(axis=0).tolist()), tuple(np.where(deviations > 0, deviations, 1.0).tolist()))
 
 
 def _power(name: str, exponent: int) -> str:

@@ -114,7 +114,13 @@ def _frame_count(request: RunRequest) -> int:
     """Return how many frames can be computed in about a second."""
     rows, columns = request.rows.shape
     k, scheme = request.n_classes, request.knobs.get("multiclass")
-    problems = 1 if k == 2 or scheme in ("joint", "crammer_singer") else k * (k - 1) // 2 if scheme in ("auto", "ovo") else k
+    problems = (
+        1
+        if k == 2 or scheme in ("joint", "crammer_singer", "multinomial")
+        else k * (k - 1) // 2
+        if scheme in ("auto", "ovo")
+        else k
+    )
     return int(np.clip(min(PATH_MULTIPLY_ADDS / (rows * k * columns**2), PATH_MAX_PROBLEMS / problems), 4, MAX_FRAMES))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..array_types import FloatArray, IntArray
 from .crammer_singer import CrammerSinger
+from .multinomial import Multinomial
 from .problem import Solution
 
 
@@ -25,7 +26,7 @@ class StoredSolution:
     n_rows: int
     support: IntArray  # ascending
     found: FloatArray  # their multipliers, one or k each
-    rest: Solution | CrammerSinger  # without multipliers
+    rest: Solution | CrammerSinger | Multinomial  # without multipliers
 
     @property
     def primal(self) -> float:

@@ -1,31 +1,33 @@
-"""Compare algorithms on the same rows: which one makes the fewest errors, and whether the difference could be chance."""
+"""Compare algorithms: their fits on all rows, and their errors on the same rows that they have not seen."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 
-from ..array_types import BoolArray
+from ..array_types import BoolArray, IntArray
 from ..catalog import ALGORITHMS
+from ..data.problem import classes_and_codes
 from ..data.readers.read import read
+from ..data.table import typed_labels
 from ..online.run import OutOfRangeError
 from ..progress import ProgressCallback
-from ..reporting.text import count, join_and, short
 from ..svm.not_separable import NotSeparable
-from .judgment import Judgment
 from .metrics import Confusion
-from .preparation import Prepared, prepare
+from .preparation import Prepared, Split, check_classes, hold_out, prepare, require_labels
 from .request import Request
-from .train import fit, predict_codes, training_margin
+from .split import assign_folds
+from .train import fit, predict_codes
+from .training_proofs import training_margin
 
 # Work (rows times stored values) up to which algorithms that scan all rows for each update run by default.
 MAX_FULL_SCAN_WORK = 1 << 32
-# Differences with a smaller p-value are called significant.
-SIGNIFICANCE = 0.05
+# Folds without a request, and the cells of a table above which rows are held out instead.
+DEFAULT_FOLDS, MAX_FOLDED_CELLS = 5, 20_000_000
 
 
 @dataclass(frozen=True)
@@ -41,11 +43,11 @@ class Entry:
     stop: str = ""
     seconds: float = 0.0
     failed: str = ""
-    right: BoolArray | None = None  # which test rows are classified correctly
+    wrong: BoolArray | None = None  # which of the rows that decide are misclassified
 
     @property
     def judged(self) -> Confusion | None:
-        """The errors that decide: on the test rows, or on the training rows if there are no test rows."""
+        """The errors that decide: on rows not trained on, or on the training rows if there are no others."""
         return self.train if self.test is None else self.test
 
     @property
@@ -70,16 +72,55 @@ class Entry:
         }
 
 
-def prepare_comparison(request: Request) -> Prepared:
-    """Read the rows of a request and make their features, once for all algorithms."""
-    return prepare(request, read(request.data, request.options))
+@dataclass(frozen=True)
+class Comparison:
+    """The rows that all algorithms get.
+
+    Parameters
+    ----------
+    whole : Prepared
+        The rows of the fits that are described; its test rows decide, if it has any.
+    folds : tuple of Prepared, default=()
+        The folds of a cross-validation, whose test rows decide: each row of the file once.
+    """
+
+    whole: Prepared
+    folds: tuple[Prepared, ...] = ()
+
+    @property
+    def fold(self) -> IntArray | None:
+        """The fold of each row that decides; None without folds."""
+        if not self.folds:
+            return None
+        return np.repeat(np.arange(len(self.folds)), [len(cast(IntArray, part.codes_test)) for part in self.folds])
 
 
-def choose_algorithms(prepared: Prepared, names: list[str] | None) -> tuple[list[str], list[str]]:
+def prepare_comparison(request: Request) -> Comparison:
+    """Read the rows of a request and make their features, once for all algorithms.
+
+    Without a test file and a share to hold out, the test is a cross-validation, unless rows are many or a class has only one.
+    """
+    data = read(request.data, request.options)
+    if request.test is not None or request.holdout is not None:
+        return Comparison(prepare(request, hold_out(request, data)))
+    classes, codes = classes_and_codes(typed_labels(require_labels(data)))
+    check_classes(data, classes)
+    fewest = int(np.bincount(codes).min())
+    cells = data.features.shape[0] * data.features.shape[1]
+    if request.cv is None and (fewest < 2 or (not hasattr(data.features, "indptr") and cells > MAX_FOLDED_CELLS)):
+        return Comparison(prepare(request, hold_out(request, data)))
+    n_folds = request.cv or min(DEFAULT_FOLDS, fewest)
+    fold = assign_folds(codes, n_folds, request.seed, classes.tolist())
+    untested = replace(request, cv=None, holdout=0.0)
+    parts = (prepare(untested, Split(data.take(fold != number), data.take(fold == number))) for number in range(n_folds))
+    return Comparison(prepare(untested, Split(data)), tuple(parts))
+
+
+def choose_algorithms(rows: Comparison, names: list[str] | None) -> tuple[list[str], list[str]]:
     """Return the algorithms to run and those left out because they would take too long; names that are given all run."""
     if names is not None:
         return names, []
-    X = prepared.X
+    X = rows.whole.X
     work = float(X.shape[0]) * float(X.nnz if hasattr(X, "nnz") else X.size)
     too_much = work > MAX_FULL_SCAN_WORK
     left_out = [name for name, algorithm in ALGORITHMS.items() if too_much and algorithm.make()._scans_for_each_update]
@@ -87,146 +128,40 @@ def choose_algorithms(prepared: Prepared, names: list[str] | None) -> tuple[list
 
 
 def compare(
-    request: Request, prepared: Prepared, names: list[str], before: Callable[[str], ProgressCallback | None] = lambda name: None
+    request: Request, rows: Comparison, names: list[str], before: Callable[[str], ProgressCallback | None] = lambda name: None
 ) -> Iterator[Entry]:
-    """Fit the algorithms one after another; `before` is called with each name and returns the progress callback of its fit."""
+    """Fit the algorithms one after another; `before` is called with each name and returns the progress callback of its fits."""
     for name in names:
-        yield _run(request, prepared, name, before(name))
+        watch = before(name)
+        try:
+            yield _run(request, rows, name, watch)
+        except NotSeparable:
+            yield Entry(name, failed="no plane separates the rows")
+        except OutOfRangeError as error:
+            yield Entry(name, failed=error.problem)
+        except ValueError as error:
+            yield Entry(name, failed=str(error))
 
 
-def _run(request: Request, prepared: Prepared, name: str, watch: ProgressCallback | None) -> Entry:
-    try:
-        fitted = fit(request.make(name), prepared, watch)
-    except NotSeparable:
-        return Entry(name, failed="no plane separates the rows")
-    except OutOfRangeError as error:
-        return Entry(name, failed=error.problem)
-    except ValueError as error:
-        return Entry(name, failed=str(error))
-    estimator, n_classes = fitted.estimator, len(prepared.classes)
-    train = Confusion.of(prepared.codes, predict_codes(estimator, prepared.X), n_classes)
-    test = right = None
-    if prepared.codes_test is not None and prepared.X_test is not None:
-        predicted = predict_codes(estimator, prepared.X_test)
-        test, right = Confusion.of(prepared.codes_test, predicted, n_classes), predicted == prepared.codes_test
+def _run(request: Request, rows: Comparison, name: str, watch: ProgressCallback | None) -> Entry:
+    whole, n_classes = rows.whole, len(rows.whole.classes)
+    fitted = fit(request.make(name), whole, watch)
+    estimator = fitted.estimator
+    models = [fit(request.make(name), part, watch).estimator for part in rows.folds]
+    tested = list(zip(models, rows.folds, strict=True)) or [(estimator, whole)]
+    results = [(part.codes_test, predict_codes(model, part.X_test)) for model, part in tested if part.X_test is not None]
+    test = wrong = None
+    if results:
+        true, predicted = (np.concatenate(codes) for codes in zip(*results, strict=True))
+        test, wrong = Confusion.of(true, predicted, n_classes), predicted != true
     return Entry(
         name,
-        train,
+        Confusion.of(whole.codes, predict_codes(estimator, whole.X), n_classes),
         test,
-        margin=training_margin(estimator, prepared),
+        margin=training_margin(estimator, whole),
         n_iter=estimator.n_iter_,
         updates=estimator._updates_made,
         stop=estimator.stop_.reason,
         seconds=fitted.seconds,
-        right=right,
+        wrong=wrong,
     )
-
-
-# --- The winner
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """The best entry, and how it compares with the next.
-
-    Attributes
-    ----------
-    winner : Entry or None
-        None if every algorithm failed.
-    second : Entry or None
-        The next best entry.
-    tied : tuple of str
-        Algorithms that are as good as the winner up to `tie_break`.
-    tie_break : {"training errors", "time"} or None
-        What decided between equal errors; None without a tie.
-    gained, lost : int
-        Test rows that only the winner, or only the second, classifies correctly.
-    p_value : float or None
-        McNemar's test of `gained` against `lost`; None without test rows, or with a tie.
-    """
-
-    winner: Entry | None = None
-    second: Entry | None = None
-    tied: tuple[str, ...] = ()
-    tie_break: Literal["training errors", "time"] | None = None
-    gained: int = 0
-    lost: int = 0
-    p_value: float | None = None
-
-    @property
-    def sentence(self) -> str:
-        if self.winner is None or self.winner.judged is None:
-            return "no algorithm could learn from these rows"
-        errors = self.winner.judged
-        rows = "" if self.winner.test is not None else " training rows"
-        text = f"best: {self.winner.algorithm}, {count(errors.errors)} of {count(errors.rows)}{rows} wrong"
-        if self.tie_break is not None:
-            several = len(self.tied) > 1
-            preferred = "fastest" if several else "faster one"
-            if self.tie_break == "training errors":
-                preferred = f"one with the {'fewest' if several else 'fewer'} training errors"
-            return f"{text} (tied with {join_and(self.tied, limit=3)}; the {preferred} is preferred)"
-        if self.p_value is None or self.second is None or self.second.judged is None:
-            return text
-        judgment = "significant" if self.p_value < SIGNIFICANCE else "not significant"
-        return (
-            f"{text} (next: {self.second.algorithm}, {count(self.second.judged.errors)} wrong; "
-            f"the difference is {judgment}: McNemar's test, p = {short(self.p_value, 2)})"
-        )
-
-
-def choose_winner(entries: Sequence[Entry]) -> Verdict:
-    """Rank the entries by deciding error, then training error, then time, and compare the first two."""
-    ranked = sorted((entry for entry in entries if entry.train is not None), key=lambda entry: entry.rank_key)
-    if not ranked:
-        return Verdict()
-    best, others = ranked[0], ranked[1:]
-    if not others:
-        return Verdict(best)
-    second = others[0]
-    if second.rank_key[0] == best.rank_key[0]:
-        ends = 2 if second.rank_key[1] == best.rank_key[1] else 1
-        tied = tuple(entry.algorithm for entry in others if entry.rank_key[:ends] == best.rank_key[:ends])
-        return Verdict(best, second, tied, "time" if ends == 2 else "training errors")
-    if best.right is None or second.right is None:
-        return Verdict(best, second)
-    gained, lost = int((best.right & ~second.right).sum()), int((second.right & ~best.right).sum())
-    return Verdict(best, second, gained=gained, lost=lost, p_value=mcnemar(gained, lost))
-
-
-def judge_winner(prepared: Prepared, winner: Entry | None) -> Judgment | None:
-    """Judge the rows that decided about the winner, beside the baseline; None if every algorithm failed."""
-    if winner is None or winner.judged is None:
-        return None
-    names = [str(label) for label in prepared.classes.tolist()]
-    sizes = np.bincount(prepared.codes, minlength=len(names))
-    if winner.test is None:
-        return Judgment(winner.judged, names, sizes, "training row", "The algorithms were not tested on other rows")
-    return Judgment(winner.judged, names, sizes)
-
-
-def mcnemar(gained: int, lost: int) -> float:
-    """Return the p-value of McNemar's exact test (Psychometrika 12, 1947) on rows that only one of two models gets right.
-
-    It is the probability that a fair coin is at least as uneven; beyond 1,000 rows, by the normal approximation.
-
-    >>> mcnemar(5, 5), round(mcnemar(10, 1), 4)
-    (1.0, 0.0117)
-    """
-    n, few = gained + lost, min(gained, lost)
-    if n == 0:
-        return 1.0
-    if n > 1000:
-        z = (abs(gained - lost) - 1.0) / math.sqrt(n)
-        return min(1.0, math.erfc(max(0.0, z) / math.sqrt(2.0)))
-    return min(1.0, float(2 * sum(math.comb(n, i) for i in range(few + 1)) / 2**n))
-
-
-def best_marks(entries: Sequence[Entry]) -> dict[str, Any]:
-    """Return the best value of each column, for emphasis in a table."""
-    done = [entry for entry in entries if entry.train is not None]
-    return {
-        "test": min((entry.test.errors for entry in done if entry.test is not None), default=None),
-        "train": min((entry.train.errors for entry in done if entry.train is not None), default=None),
-        "margin": max((entry.margin for entry in done if entry.margin is not None), default=-np.inf),
-    }

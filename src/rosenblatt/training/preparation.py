@@ -84,22 +84,32 @@ def require_labels(data: Data) -> Array:
     return data.labels
 
 
-def prepare(request: Request, data: Data, test: Data | None = None) -> Prepared:
-    """Make the features of the training rows and of the test rows.
+@dataclass(frozen=True)
+class Split:
+    """Rows to learn from and rows to test on, before they become features."""
 
-    The test rows are `test`, the rows of the request's test file, or rows held out of `data`. The recipe is fitted on the
-    training rows alone.
+    train: Data
+    test: Data | None = None
+    untested: str | None = None  # why no row was held out, though the request allows it
+
+
+def hold_out(request: Request, data: Data) -> Split:
+    """Hold out the share of a request, if it has one and the rows are enough."""
+    if request.holdout_share is None:
+        return Split(data)
+    holdout = Holdout(request.holdout_share, request.seed)
+    held = holdout.mask(require_labels(data))
+    if not held.any() or (request.holdout is None and not holdout.worthwhile):
+        return Split(data, untested=reason_without_test(request))
+    return Split(data.take(~held), data.take(held))
+
+
+def prepare(request: Request, split: Split) -> Prepared:
+    """Make the features of the training rows and of the test rows, which are those of the split or of the request's test file.
+
+    The recipe is fitted on the training rows alone.
     """
-    untested = None
-    if test is None and request.holdout_share is not None:
-        holdout = Holdout(request.holdout_share, request.seed)
-        held = holdout.mask(require_labels(data))
-        if request.holdout is None and not holdout.worthwhile:
-            held[:] = False
-        if held.any():
-            data, test = data.take(~held), data.take(held)
-        else:
-            untested = reason_without_test(request)
+    data, test = split.train, split.test
     check_weight_count(data, len(np.unique(as_text(require_labels(data)))))
     recipe = learn_recipe(request, [data])
     test_sha256 = None
@@ -112,7 +122,7 @@ def prepare(request: Request, data: Data, test: Data | None = None) -> Prepared:
     y = typed_labels(require_labels(data))
     classes = np.unique(y)
     check_classes(data, classes)
-    notes = tuple(note for note in (data.note, *recipe.notes, untested) if note)
+    notes = tuple(note for note in (data.note, *recipe.notes, split.untested) if note)
     X, rounded = as_matrix(recipe.rows(data)), rounded_integers(data)
     if test is None or test.n_rows == 0:
         return Prepared(recipe, classes, X, y, notes=notes, rounded=rounded)
@@ -169,13 +179,17 @@ def _is_number(label: str) -> bool:
         return False
 
 
-def learn_recipe(request: Request, chunks: Iterable[Data]) -> Recipe:
-    """Fit the recipe of the request on chunks of the training rows."""
-    remaining = map(_check_width, chunks)
+def learn_recipe(request: Request, chunks: Iterable[Data], *, in_memory: bool = True) -> Recipe:
+    """Fit the recipe of the request on chunks of the training rows; `in_memory`: they fit into memory together.
+
+    Unless the columns are to stay as they are (`scale="none"`), constant ones are dropped.
+    """
+    remaining, options = map(_check_width, chunks), request.options
     head = next(remaining)
     return Recipe.learn(
         itertools.chain([head], remaining), degree=request.degree, scale=request.scale, text=head.text,
-        categorical=head.categorical, first=0 if request.options.zero_based else None,
+        categorical=head.categorical, first=0 if options.zero_based else None, missing=options.missing,
+        missing_indicator=options.missing_indicator, drop_constant=request.scale != "none", in_memory=in_memory,
     )  # fmt: skip
 
 

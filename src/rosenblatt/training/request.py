@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..catalog import ALGORITHMS, Algorithm
 from ..data.readers import Options
+from ..preprocessing.scaling import Scale
 from ..reporting.text import short
 
 if TYPE_CHECKING:
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 
 # Share of each class that is held out when the request names no test.
 DEFAULT_HOLDOUT = 0.2
+# Folds by which a tuned model is tested when the request names no test.
+DEFAULT_TUNED_FOLDS = 5
+# The algorithm name that stands for a choice by the data, see `choose`, and what is chosen.
+AUTO, SEARCHED, SINGLE_PASS = "auto", "logistic", "average"
 # Parameters that the command line has no option for, or that the algorithm's name fixes.
 UNLISTED_PARAMETERS = frozenset({"keep", "update", "warm_start", "log", "verbose", "random_state", "certify"})
 
@@ -30,7 +35,7 @@ class Request:
     options : Options
         How files are read.
     algorithm : str, default="average"
-        Name of an algorithm in the catalog.
+        Name of an algorithm in the catalog, or "auto".
     parameters : mapping of str to object
         Parameters of the estimator that differ from the algorithm's defaults.
     degree : int, default=1
@@ -48,6 +53,10 @@ class Request:
         Seed of the hold-out, of the folds and of the estimator.
     certify : bool, optional
         Whether to prove that the training rows are separable or not. By default, if the proof is quick.
+    tune : bool, default=False
+        Whether parameters, scaling and degree are chosen by cross-validation on the training rows.
+    budget : float, optional
+        Seconds for the search.
 
     Raises
     ------
@@ -67,12 +76,14 @@ class Request:
     algorithm: str = "average"
     parameters: Mapping[str, Any] = field(default_factory=dict)
     degree: int = 1
-    scale: str = "auto"
+    scale: Scale = "auto"
     test: str | None = None
     holdout: float | None = None
     cv: int | None = None
     seed: int = 0
     certify: bool | None = None
+    tune: bool = False
+    budget: float | None = None
 
     def __post_init__(self) -> None:
         tests = [name for name in ("test", "holdout", "cv") if getattr(self, name) is not None]
@@ -83,13 +94,26 @@ class Request:
             raise ValueError(f"--holdout must be at least 0 and less than 1, got {share} (0: no row is held out)")
         if self.data == "-" and self.test == "-":
             raise ValueError("DATA and --test cannot both be standard input")
-        if self.algorithm not in ALGORITHMS:
+        if self.budget is not None and not self.tune:
+            raise ValueError("--budget limits the time of --tune: add --tune")
+        if self.budget is not None and not 0.0 < self.budget < float("inf"):
+            raise ValueError(f"--budget must be more than 0 seconds, got {short(self.budget, 6)}")
+        if self.algorithm == AUTO:
+            object.__setattr__(self, "algorithm", self._automatic())
+        if self.algorithm not in (*ALGORITHMS, AUTO):
             raise ValueError(f"unknown algorithm {self.algorithm!r}; the algorithms are {', '.join(ALGORITHMS)}")
-        accepted = self.choice.options
+        accepted = ALGORITHMS[SEARCHED if self.algorithm == AUTO else self.algorithm].options
         for name in self.parameters:
             if name not in accepted:
                 listed = ", ".join(option_of(each) for each in accepted if each not in UNLISTED_PARAMETERS)
                 raise ValueError(f"{option_of(name)} is not a parameter of {self.algorithm}, which has {listed}")
+
+    def _automatic(self) -> str:
+        """The algorithm that has the given parameters: "auto" if the data may decide."""
+        given = set(self.parameters)
+        if given <= set(ALGORITHMS[SEARCHED].options):
+            return SEARCHED if "C" in given and not self.tune else AUTO
+        return SINGLE_PASS
 
     @property
     def choice(self) -> Algorithm:
@@ -99,9 +123,16 @@ class Request:
     @property
     def holdout_share(self) -> float | None:
         """The share of each class to hold out, or None if no row is held out."""
-        if self.test is not None or self.cv is not None:
+        if self.test is not None or self.n_folds is not None:
             return None
         return (DEFAULT_HOLDOUT if self.holdout is None else self.holdout) or None
+
+    @property
+    def n_folds(self) -> int | None:
+        """The number of folds to test by, or None."""
+        if self.cv is None and self.tune and self.test is None and self.holdout is None:
+            return DEFAULT_TUNED_FOLDS
+        return self.cv
 
     def make(self, algorithm: str | None = None) -> LinearClassifier:
         """Make the estimator with the request's seed and parameters.

@@ -45,7 +45,7 @@ from .preparation import (
     reason_without_test,
     require_labels,
 )
-from .request import Request, option_of
+from .request import AUTO, SINGLE_PASS, Request, option_of
 from .split import Holdout
 from .train import Outcome, PassRecord, messages_of, record_fit, same_file, timed
 
@@ -90,6 +90,8 @@ def train_stream(
     rosenblatt.training.train.train : The same in memory.
     """
     started = time.perf_counter()
+    if request.algorithm == AUTO:
+        request = replace(request, algorithm=SINGLE_PASS)
     choice = request.choice
     in_file_order = "order" in choice.options and "order" not in choice.parameters | dict(request.parameters)
     if in_file_order:  # any other order jumps about in the cache
@@ -125,6 +127,8 @@ def train_stream(
 def _check_request(request: Request, estimator: LinearClassifier) -> None:
     if estimator._streaming_obstacle() is not None:
         raise ValueError(_refusal_by_option(request))
+    if request.tune:
+        raise ValueError("--tune needs the rows in memory: leave out --stream")
     if request.cv is not None:
         raise ValueError("--cv needs the rows in memory: with --stream, use --test or --holdout")
     if request.certify:
@@ -178,7 +182,7 @@ def _build_caches(request: Request, train: Path, test: Path | None, key: str, wa
     """Read the file twice: fit the recipe, then write the features of the training rows and of the test rows."""
     labels: set[str] = set()
     heads: list[Data] = []
-    recipe = learn_recipe(request, _training_rows(request, labels, heads, watch))
+    recipe = learn_recipe(request, _training_rows(request, labels, heads, watch), in_memory=False)
     classes = np.unique(typed_labels(np.array(sorted(labels), object)))
     check_classes(heads[0], classes)
     with contextlib.ExitStack() as stack:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 from ..certificates.sentences import describe_separation
 from ..certificates.statements import Inseparable, Separable
 from ..reporting.terminal import SPARKLINE_BARS, sparkline
-from ..reporting.text import comma_list, count, count_bound, duration, percent, percent_range, plural, short
+from ..reporting.text import comma_list, count, count_bound, duration, fixed, percent, percent_range, plural, short
 from .judgment import Judgment
 from .metrics import Confusion
 
 if TYPE_CHECKING:
     from ..estimators.base import LinearClassifier
+    from ..probabilities.measures import ProbabilityTest
     from .train import Outcome
 
 # Classes whose sizes are listed, at most.
@@ -48,6 +49,8 @@ def summarize(outcome: Outcome) -> list[tuple[str, str]]:
         single = percent_range(min(errors), max(errors))
         folds = f"{_error(total)}, 95 % interval {percent_range(*total.interval)}; single folds {single}"
         lines.append((f"{len(outcome.folds)} folds", folds))
+    if outcome.probabilities is not None:
+        lines.append(("probabilities", describe_probabilities(outcome.probabilities)))
     lines += _judgment_lines(outcome)
     if outcome.margin is not None:
         lines.append(("margin", _margin(outcome.margin, outcome.train.errors)))
@@ -55,6 +58,14 @@ def summarize(outcome: Outcome) -> list[tuple[str, str]]:
         lines.append(("proof", _proof(outcome).partition("\n")[0]))
     lines.append(("time", _time(outcome)))
     return lines
+
+
+def describe_probabilities(test: ProbabilityTest) -> str:
+    """Return both scores beside those of giving each class its share, and the calibration error."""
+    return (
+        f"log loss {fixed(test.log_loss)}, Brier score {fixed(test.brier)} (class shares alone: "
+        f"{fixed(test.log_loss_of_shares)}, {fixed(test.brier_of_shares)}); calibration error {percent(test.calibration_error)}"
+    )
 
 
 def judge(outcome: Outcome) -> Judgment:
@@ -100,6 +111,8 @@ def list_facts(outcome: Outcome) -> list[tuple[str, str]]:
     if tested is not None:
         name = "test error" if outcome.test is not None else f"error in {len(outcome.folds)} folds"
         facts += [(name, percent(tested.error, 2)), ("95 % interval", percent_range(*tested.interval))]
+    if outcome.probabilities is not None:
+        facts += [("log loss", fixed(outcome.probabilities.log_loss)), ("Brier score", fixed(outcome.probabilities.brier))]
     facts.append(("baseline error", percent(judge(outcome).baseline, 2)))
     if outcome.margin is not None:
         facts.append(("margin", short(outcome.margin) if outcome.margin > 0.0 else "none"))
@@ -126,6 +139,7 @@ def as_dict(outcome: Outcome) -> dict[str, Any]:
         "training": outcome.train.to_dict(),
         "test": None if outcome.test is None else outcome.test.to_dict(),
         "folds": [fold.to_dict() for fold in outcome.folds],
+        "probabilities": None if outcome.probabilities is None else outcome.probabilities.to_dict(),
         **judge(outcome).to_dict(),
         "margin": outcome.margin,
         "proof": _proof(outcome) or None,

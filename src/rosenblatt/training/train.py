@@ -3,34 +3,42 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..array_types import Array, IntArray, Matrix
-from ..certificates.statements import Inseparable, Separable
+from ..array_types import Array, FloatArray, IntArray, Matrix
+from ..certificates.statements import Separable
 from ..data.problem import classes_and_codes
 from ..data.table import Data, DataError, typed_labels
+from ..estimators.calibration import TooFewRowsError
 from ..preprocessing.recipe import Recipe
+from ..probabilities.measures import ProbabilityTest
 from ..progress import Progress, ProgressCallback, progress_callback
 from ..svm.not_separable import NotSeparable
+from .choose import choose
 from .metrics import Confusion
-from .preparation import Prepared, as_matrix, describe_provenance, prepare, read_with_digest, require_labels
+from .preparation import (
+    Prepared,
+    Split,
+    describe_provenance,
+    hold_out,
+    prepare,
+    read_with_digest,
+    require_labels,
+)
 from .request import Request
 from .split import assign_folds
+from .training_proofs import certify_rows, certify_training_rows, training_margin, update_bound
 
 if TYPE_CHECKING:
     from ..certificates.statements import Certificate
     from ..estimators.base import LinearClassifier
     from ..online.stopping import Stop
-
-# Without a request, a proof is tried for up to this many values and seconds.
-QUICK_PROOF_VALUES, QUICK_PROOF_SECONDS = 1 << 20, 1.0
 
 
 class PassRecord(NamedTuple):
@@ -70,6 +78,8 @@ class Outcome:
         Errors on the test file or on the rows held out.
     folds : tuple of Confusion
         Errors on each fold of a cross-validation.
+    probabilities : ProbabilityTest or None
+        Quality of the probabilities on the same rows as `test`, or on those of all folds; None without such rows.
     margin : float or None
         Geometric margin of the worst training row, negative if one is misclassified; None for models without one plane
         per class.
@@ -101,6 +111,7 @@ class Outcome:
     train: Confusion
     test: Confusion | None = None
     folds: tuple[Confusion, ...] = ()
+    probabilities: ProbabilityTest | None = None
     margin: float | None = None
     bound: float | None = None
     certificate: Certificate | None = None
@@ -145,15 +156,18 @@ def train(request: Request, watch: ProgressCallback | None = None) -> Outcome:
     """
     started = time.perf_counter()
     data, digest = read_with_digest(request)
-    prepared = prepare(request, data)
+    split = hold_out(request, data)
+    asked, choice = request, choose(request, split.train, watch)
+    request = choice.request
+    prepared = prepare(request, split)
     with rows_of_file(data.source, prepared.positions):
         fitted = fit(request.make(), prepared, watch)
     estimator = fitted.estimator
-    folds = () if request.cv is None else cross_validate(request, data, watch)
+    folds, of_folds = ((), None) if asked.n_folds is None else cross_validate(asked, data, watch, len(choice.trials))
     certificate, margin = certify_training_rows(request, prepared, data), training_margin(estimator, prepared)
     of_features = certificate
     if prepared.recipe.scales and isinstance(certificate, Separable) and estimator._bounded_run() is not None:
-        of_features = _certify(request, prepared.X, prepared.y)
+        of_features = certify_rows(request, prepared.X, prepared.y)
     return Outcome(
         request,
         prepared.recipe,
@@ -162,6 +176,7 @@ def train(request: Request, watch: ProgressCallback | None = None) -> Outcome:
         train=Confusion.of(prepared.codes, predict_codes(estimator, prepared.X), len(prepared.classes)),
         test=confusion_on_test(estimator, prepared),
         folds=folds,
+        probabilities=of_folds or ProbabilityTest.pooled([probabilities_on_test(estimator, prepared)]),
         margin=margin,
         bound=update_bound(estimator, prepared.X, prepared.y, of_features, margin),
         certificate=certificate,
@@ -170,7 +185,7 @@ def train(request: Request, watch: ProgressCallback | None = None) -> Outcome:
         total_seconds=time.perf_counter() - started,
         compile_seconds=fitted.compile_seconds,
         test_is_training_file=same_file(request, digest, prepared.test_sha256),
-        notes=(*prepared.notes, *fitted.warnings),
+        notes=(*prepared.notes, *choice.notes, *fitted.warnings),
         prepared=prepared,
         provenance=describe_provenance(request, data, digest, len(prepared.y), prepared.test_sha256),
     )
@@ -248,6 +263,8 @@ def rows_of_file(source: str, positions: IntArray | None) -> Iterator[None]:
         rows = proof.rows if positions is None else positions[proof.rows].tolist()
         found = NotSeparable(rows, proof.weights, proof.positive, proof.free, proof.bound_squared, proof.about)
         raise DataError(source, str(found), option="--algorithm soft-margin") from proof
+    except TooFewRowsError as error:
+        raise DataError(source, f"{error.problem} (rows held out for the test not counted); leave out --calibrate") from None
 
 
 # --- Testing
@@ -266,99 +283,36 @@ def confusion_on_test(estimator: LinearClassifier, prepared: Prepared) -> Confus
     return Confusion.of(prepared.codes_test, predict_codes(estimator, prepared.X_test), len(prepared.classes))
 
 
-def cross_validate(request: Request, data: Data, watch: ProgressCallback | None = None) -> tuple[Confusion, ...]:
-    """Predict each fold with a model, preprocessing included, that is trained on the other folds."""
-    assert request.cv is not None
+def probabilities_on_test(estimator: LinearClassifier, prepared: Prepared) -> tuple[FloatArray, IntArray] | None:
+    """Return the probabilities of the test rows and their class codes; None without probabilities or test rows."""
+    if estimator._probability_map is None or prepared.codes_test is None or prepared.X_test is None:
+        return None
+    return estimator.predict_proba(prepared.X_test), prepared.codes_test
+
+
+def cross_validate(
+    request: Request, data: Data, watch: ProgressCallback | None = None, tried: int = 0
+) -> tuple[tuple[Confusion, ...], ProbabilityTest | None]:
+    """Predict each fold with a model, its preprocessing and its choices included, that is trained on the other folds.
+
+    `tried` is the number of candidates that a search on all rows has tried: in the folds, it tries as many.
+    """
+    assert request.n_folds is not None
     classes, codes = classes_and_codes(typed_labels(require_labels(data)))
-    fold = assign_folds(codes, request.cv, request.seed, classes.tolist())
-    found = []
-    for number in range(request.cv):
+    fold = assign_folds(codes, request.n_folds, request.seed, classes.tolist())
+    found, probabilities = [], []
+    for number in range(request.n_folds):
         mine = fold == number
         if len(np.unique(codes[~mine])) < len(classes):
-            raise DataError(data.source, f"--cv {request.cv}: a class has rows in fold {number + 1} only; use fewer folds")
-        part = prepare(replace(request, holdout=0.0, cv=None), data.take(~mine), data.take(mine))
+            raise DataError(data.source, f"--cv {request.n_folds}: a class has rows in fold {number + 1} only; use fewer folds")
+        split = Split(data.take(~mine), data.take(mine))
+        title = f"fold {number + 1} of {request.n_folds}, "
+        chosen = choose(request, split.train, watch, count=tried, title=title).request
+        part = prepare(chosen, split)
         with rows_of_file(data.source, part.positions):
-            fitted = fit(request.make(), part, watch).estimator
+            fitted = fit(chosen.make(), part, watch).estimator
         result = confusion_on_test(fitted, part)
         assert result is not None
         found.append(result)
-    return tuple(found)
-
-
-# --- Margin, proof and bound
-
-
-def training_margin(estimator: LinearClassifier, prepared: Prepared) -> float | None:
-    """Return the geometric margin of the worst training row: negative if it is misclassified, None if it is undefined."""
-    if "coef_" not in estimator.__dict__ or not np.any(estimator.coef_):
-        return None
-    if estimator._multiclass == "ovo" and len(prepared.classes) > 2:
-        return None
-    from ..proofs.margins import margin
-
-    found = float(margin(estimator, prepared.X, prepared.y, space="geometric"))
-    return found if math.isfinite(found) else None
-
-
-def certify_training_rows(request: Request, prepared: Prepared, data: Data) -> Certificate | None:
-    """Prove whether the training rows are separable, if `certify` is set in the request or the proof is quick.
-
-    The proof is about the rows before they were scaled, which rounds them: of three rows on a line, one may then lie beside it.
-    """
-    X = prepared.X
-    values = X.nnz if hasattr(X, "nnz") else X.size
-    small = values * max(1, len(prepared.classes) - 1) <= QUICK_PROOF_VALUES
-    if request.certify is False or (request.certify is None and not small):
-        return None
-    if prepared.rounded is not None:
-        if request.certify:
-            raise prepared.rounded
-        return None
-    from ..certificates.exact_arrays import canonical_label
-
-    if request.certify is None and len({canonical_label(label) for label in prepared.classes.tolist()}) < len(prepared.classes):
-        return None  # such as 01 and 1, which a certificate does not tell apart
-    if prepared.recipe.scales:
-        X = as_matrix(prepared.recipe.unscaled().rows(_training_rows(data, prepared)))
-    certificate = _certify(request, X, prepared.y)
-    if certificate.verdict == "undecided" and not request.certify:
-        return None
-    if isinstance(certificate, Inseparable) and prepared.positions is not None:
-        # The proof numbers the training rows; readers look them up in the file.
-        clash = tuple(pair._replace(row=int(prepared.positions[pair.row])) for pair in certificate.clash)
-        return replace(certificate, clash=clash)
-    return certificate
-
-
-def _training_rows(data: Data, prepared: Prepared) -> Data:
-    """The rows of a whole file that were not held out."""
-    if prepared.positions is None:
-        return data
-    chosen = np.zeros(data.n_rows, bool)
-    chosen[prepared.positions] = True
-    return data.take(chosen)
-
-
-def _certify(request: Request, X: Matrix, y: Array) -> Certificate:
-    from ..proofs.certify import certify
-
-    fit_intercept = bool(request.parameters.get("fit_intercept", True))
-    return certify(X, y, fit_intercept=fit_intercept, time_limit=None if request.certify else QUICK_PROOF_SECONDS)
-
-
-def update_bound(
-    estimator: LinearClassifier, X: Matrix, y: Array, certificate: Certificate | None, margin: float | None
-) -> float | None:
-    """Return the largest possible number of updates of this run: an online perceptron from zero on separable rows.
-
-    `margin` is that of the estimator on these rows, see `training_margin`. None if no bound is proved.
-    """
-    bounded = estimator._bounded_run()
-    if bounded is None:
-        return None
-    from ..proofs.margins import bound_of_run
-
-    return bound_of_run(
-        X, y, certificate, estimator if margin is not None and margin > 0.0 else None, update_margin=bounded[0],
-        step=bounded[1], fit_intercept=bool(estimator.fit_intercept), intercept_scaling=estimator._intercept_scaling,
-    )  # fmt: skip
+        probabilities.append(probabilities_on_test(fitted, part))
+    return tuple(found), ProbabilityTest.pooled(probabilities)

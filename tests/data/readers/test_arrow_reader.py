@@ -93,10 +93,7 @@ def test_nulls_and_nan_are_missing(write):
 
 
 REFUSED = {
-    "date": pa.array([datetime.date(2020, 1, 1)]),
-    "timestamp": pa.array([datetime.datetime(2020, 1, 1)]),
-    "list": pa.array([[1, 2]]),
-    "struct": pa.array([{"a": 1}]),
+    "map": pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64())),
     "binary": pa.array([b"raw"]),
 }
 
@@ -107,6 +104,75 @@ def test_other_types_are_refused_by_name(write, kind):
     with pytest.raises(DataError, match=rf"column odd: values of type {kind}.* cannot be features"):
         read(path)
     assert read(path, Options(ignore=("odd",))).features.names == ("good",)
+
+
+MOMENT = datetime.datetime(2026, 1, 2, 3, 4, 5, 250_000)
+BERLIN = datetime.timezone(datetime.timedelta(hours=1))
+MOMENTS = {
+    "date32": (pa.array([datetime.date(1969, 12, 31)]), "date", -1.0, "1969-12-31"),
+    "date64": (pa.array([datetime.date(2026, 1, 2)], pa.date64()), "date", 20455.0, "2026-01-02"),
+    "midnight": (pa.array([datetime.datetime(2026, 1, 2)], pa.timestamp("s")), "date", 20455.0, "2026-01-02 00:00:00"),
+    "ms": (pa.array([MOMENT], pa.timestamp("ms")), "datetime", 20455 + 11045.25 / 86400, "2026-01-02 03:04:05.250"),
+    "ns": (pa.array([MOMENT], pa.timestamp("ns")), "datetime", 20455 + 11045.25 / 86400, "2026-01-02 03:04:05.250000000"),
+    "zone": (
+        pa.array([MOMENT.replace(tzinfo=BERLIN)], pa.timestamp("us", "UTC")),
+        *("datetime", 20455 + 7445.25 / 86400, "2026-01-02 02:04:05.250000Z"),
+    ),
+    "time32": (pa.array([datetime.time(12)], pa.time32("s")), "time", 0.5, "12:00:00"),
+    "time64": (pa.array([datetime.time(6, 0, 0, 500_000)], pa.time64("us")), "time", 21600.5 / 86400, "06:00:00.500000"),
+}
+
+
+@pytest.mark.parametrize("kind", MOMENTS)
+def test_dates_and_times_are_days(write, kind):
+    column, name, value, text = MOMENTS[kind]
+    path = write(pa.table({"when": pa.concat_arrays([column, pa.nulls(1, column.type)]), "label": ["a", "b"]}))
+    with pytest.raises(DataError, match="row 2, column when: the value is missing"):
+        read(path)
+    data = read(path, Options(missing="mean"))
+    assert (data.dates, data.note) == ({"when": name}, "dates, read as days since 1970: 'when'")
+    assert data.features.columns[0][0] == value
+    assert np.isnan(data.features.columns[0][1])
+    for options in (Options(missing="mean", as_written=True), Options(missing="mean", categorical=("when",))):
+        assert read(path, options).features.columns[0].tolist() == [text, None]
+    with pytest.raises(DataError, match="there is no column besides the label and dates"):
+        read(path, Options(missing="mean", dates="ignore"))
+    with pytest.raises(DataError, match="column when: the column holds dates, but the model reads numbers"):
+        read(path, Options(missing="mean", required=("when",), numeric=("when",)))
+
+
+def test_durations_are_days(write):
+    path = write(pa.table({"took": [datetime.timedelta(hours=36), datetime.timedelta(0)], "label": [0, 1]}))
+    assert read(path).features.columns[0].tolist() == [1.5, 0.0]
+
+
+def test_dates_as_text(write):
+    path = write(pa.table({"when": pa.array(["31.12.2025", "1.2.2026", "NA"]).dictionary_encode(), "label": [0, 1, 0]}))
+    data = read(path, Options(missing="mean"))
+    assert (data.dates, data.features.columns[0][:2].tolist()) == ({"when": "date"}, [20453, 20485])
+    assert np.isnan(data.features.columns[0][2])
+    path = write(pa.table({"when": ["31.12.2025", "1.2.2026", "soon"], "label": [0, 1, 0]}))
+    with pytest.raises(DataError, match=r"row 3, column when: 'soon' is not a date, but the column holds dates \(day b"):
+        read(path)
+
+
+def test_structs_and_lists_are_flat_columns(write):
+    structs = [{"x": i / 4, "deep": {"size": [i, i + 1]}} if i % 3 else None for i in range(10)]
+    table = pa.table({"s": structs, "n": np.arange(10), "tags": [["a", "b"][: i % 3] for i in range(10)], "y": [0, 1] * 5})
+    path = write(table)
+    with pytest.raises(DataError, match=r"row 2, column tags: the list has 1 values, but 0 in earlier rows: .* use --ignore"):
+        read(path)
+    data = read(path, Options(missing="mean", text=("tags",)))
+    assert data.features.names == ("s.x", "s.deep.size.0", "s.deep.size.1", "n", "tags")
+    assert data.features.columns[2].tolist()[1:3] == [2, 3]
+    assert np.isnan(data.features.columns[1]).tolist() == [i % 3 == 0 for i in range(10)]
+    assert data.features.columns[4].tolist()[:3] == ["", "a", "a b"]
+    parts = list(chunks(path, Options(missing="mean", ignore=("tags",)), 1))
+    assert [column for part in parts for column in part.features.columns[3].tolist()] == list(range(10))
+    needed = read(path, Options(missing="mean", required=("s.deep.size.1",), numeric=("s.deep.size.1",)))
+    assert needed.features.columns[0].tolist()[1] == 2
+    with pytest.raises(DataError, match="column s: the value is a list of structs or lists, which has no place in a table"):
+        read(write(pa.table({"s": [[{"a": 1}]], "y": [0]})))
 
 
 def test_bad_columns(write):
@@ -124,8 +190,7 @@ def test_labels_are_looked_for_among_columns_of_any_type(write):
     dates = pa.array([datetime.date(2020, 1, day) for day in (1, 2, 3)])
     path = write(pa.table({"kind": ["a", "b", "a"], "size": [0.5, 1.0, 2.0], "when": dates}))
     assert read(path, Options(ignore=("size", "when"), label="kind", required=("size",))).labels.tolist() == ["a", "b", "a"]
-    with pytest.raises(DataError, match="column when: values of type date32"):
-        read(path)
+    assert (read(path).label_name, read(path).dates) == ("kind", {"when": "date"})
     many = pa.table({"a": np.arange(3000) / 3, "b": np.arange(3000) % 2})
     assert read(write(many)).label_name == "b"
 

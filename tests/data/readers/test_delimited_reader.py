@@ -173,10 +173,10 @@ def test_missing(kernel: bool) -> None:
     assert np.isnan(data.features.columns[0]).tolist() == [False, True, False, True]
     assert data.features.columns[1].tolist() == ["u", "v", None, "w"]
     message = outcome("csv", content, kernel)
-    assert message.startswith("file, line 3, column a: the value is missing; use --missing mean to fill it with the mean")
+    assert message.startswith("file, line 3, column a: the value is missing; use --missing auto to fill missing cells")
     tokens = ["?", "NA", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NULL", "null", "None", "-", "--", ".", "–"]  # noqa: RUF001
     rows = "".join(f"{token},{token},{k}\n" for k, token in enumerate(tokens))
-    model: dict[str, Any] = {"missing": "mean", "label": "label", "numeric": ("a",), "required": ("a", "b")}
+    model: dict[str, Any] = {"missing": "auto", "label": "label", "numeric": ("a",), "required": ("a", "b")}
     found = read("csv", f"a,b,label\n3,u,x\n4,v,y\n{rows}".encode(), kernel, **model)
     assert np.isnan(found.features.columns[0]).tolist() == [False, False] + [True] * len(tokens)
     assert found.features.columns[1].tolist() == ["u", "v"] + [None] * len(tokens)

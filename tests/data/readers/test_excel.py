@@ -19,6 +19,7 @@ from reading_files import plain
 
 from effort import amount
 from rosenblatt.data.readers import Options
+from rosenblatt.data.readers.notation import NumberForm
 from rosenblatt.data.readers.read import chunks, read
 from rosenblatt.data.table import DataError
 
@@ -75,6 +76,19 @@ def test_kinds_of_cells(tmp_path: Path) -> None:
         "day and moment": ["2026-01-02 00:00:00", "2026-01-02 03:04:00"],
         "text": ['say "hi", you', "02163"],
     }
+
+
+def test_numbers_are_not_read_in_the_notation_of_text(tmp_path: Path) -> None:
+    """3.125 in a workbook is no 3,125 for a model whose training file had decimal commas, or percentages."""
+    rows = [["price", "share", "label"], *([3.125 + i, 0.125 * i, "xy"[i % 2]] for i in range(4))]
+    path = workbook(tmp_path / "book.xlsx", rows)
+    forms = {"price": NumberForm(","), "share": NumberForm(",", percent=True)}
+    model = Options(required=("price", "share"), numeric=("price", "share"), forms=forms)
+    for options in (model, Options(decimal=","), Options(thousands=".")):
+        price, share = read(path, options).features.columns
+        assert (price.tolist(), share.tolist()) == ([3.125, 4.125, 5.125, 6.125], [0.125 * i for i in range(4)])
+    rows[1][0] = "2,5"  # text, as of a column that was pasted
+    assert read(workbook(path, rows), model).features.columns[0].tolist() == [2.5, 4.125, 5.125, 6.125]
 
 
 def test_the_first_sheet_that_is_not_empty_or_hidden(tmp_path: Path) -> None:

@@ -101,7 +101,6 @@ BAD = {
     '[{"a": NaN, "y": 0}]': "line 1: NaN is not allowed",
     '[{"a": 1, "y": 0}, ' + '{"a":' * 100_000: "line 1: the value is nested too deeply",
     "[]": "the file has no rows",
-    b'[\n{"a": "\xff", "y": 0}]': "line 1: the text is not UTF-8",
     '{"a": ' + "[" * 100_000 + "]" * 100_000 + ', "y": 0}': "line 1: the value is nested too deeply",
     '{"a": "\\ud800", "y": 0}': "line 1: a string contains half of a surrogate pair",
     '{"a": 1, "y": 0}\n{"a": "x", "y": 0}': "line 2, column a: the value is a string, but the column is numeric",

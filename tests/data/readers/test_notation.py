@@ -13,6 +13,7 @@ from reading_files import outcome, outcome_of_chunks, read
 from effort import examples
 from rosenblatt.data.readers import Options
 from rosenblatt.data.readers.notation import NumberForm
+from rosenblatt.data.table import DataError
 
 both = pytest.mark.parametrize("kernel", [True, False], ids=["kernel", "definition"])
 
@@ -238,3 +239,18 @@ def test_separators(kernel: bool) -> None:
         Options(sep="ab")
     with pytest.raises(ValueError, match="decimal and thousands must differ"):
         Options(decimal=",", thousands=",")
+
+
+@both
+def test_true_and_false_are_one_and_zero(kernel: bool) -> None:
+    data = read("csv", b"paid,other,label\nTRUE,true,a\nfalse,yes,b\nNA,true,a\nTrue,false,b\n", kernel, missing="mean")
+    assert data.features.columns[0].tolist()[:2] == [1.0, 0.0]
+    assert np.isnan(data.features.columns[0]).tolist() == [False, False, True, False]
+    assert data.features.columns[1].tolist() == ["true", "yes", "true", "false"]
+    assert "numbers with true = 1, false = 0: 'paid'" in (data.note or "")
+    assert read("csv", b"paid,label\ntrue,a\nfalse,b\n", kernel, as_written=True).features.columns[0].tolist() == ["1", "0"]
+    assert read("csv", b"a,paid\n1,true\n2,false\n3,true\n4,false\n", kernel).labels.tolist() == ["true", "false"] * 2
+    model = {"required": ("paid",), "numeric": ("paid",), "forms": {"paid": NumberForm(truth=True)}}
+    assert read("csv", b"paid\n1\nFALSE\n", kernel, **model).features.columns[0].tolist() == [1.0, 0.0]
+    with pytest.raises(DataError, match="line 3, column paid: 'perhaps' is not a number like the others"):
+        read("csv", b"paid\n1\nperhaps\n", kernel, **model)

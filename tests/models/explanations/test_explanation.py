@@ -116,7 +116,7 @@ def test_the_listed_change_of_a_number_is_the_nearest(name: str, kind: str, degr
             assert threshold is not None
             assert isinstance(filled, float)
             if change.old is None:
-                filled = float(model.recipe.numbers.means[0])  # type: ignore[union-attr]
+                filled = float(model.recipe.numbers.fill[0])  # type: ignore[union-attr]
             assert model.predict(replaced(X, row, change.column, [change.new])).tolist() == [change.label]
             assert change.label != found.label
             assert abs(change.new - filled) <= 1.011 * abs(threshold - filled) + 1e-6 * max(1.0, abs(filled)) or (

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import ast
 import builtins
-import ctypes
 import json
 import math
 import pickle
-import shutil
 import sqlite3
-import subprocess
 
 import numpy as np
 import pytest
-from exported_models import NAMES, Recipe, a_model, category, rows, with_recipe, words
+from exported_models import NAMES, Recipe, a_model, category, rows, run_c, run_onnx, score_by_hand, with_recipe, words
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -62,7 +59,7 @@ def with_scaling(request):
 
 def with_holes(X, model):
     X = X[:, : model.recipe.numbers.columns].copy()
-    if model.recipe.numbers.means is not None:
+    if model.recipe.numbers.fill is not None:
         X[::3, 1] = np.nan
     return X
 
@@ -76,15 +73,6 @@ def as_text(labels):
 
 
 # --- ONNX ------------------------------------------------------------------------------------------------------------------
-
-
-def run_onnx(raw, X):
-    runtime = pytest.importorskip("onnxruntime")
-    options = runtime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = runtime.InferenceSession(raw, options, providers=["CPUExecutionProvider"])
-    label, scores = session.run(["label", "scores"], {"rows": np.asarray(X, np.float64)})
-    return label, scores, session
 
 
 def test_onnx_scores_and_labels_are_ours(model):
@@ -134,22 +122,6 @@ def test_without_onnx_the_message_names_the_extra(monkeypatch):
 
 
 # --- C ---------------------------------------------------------------------------------------------------------------------
-
-
-def run_c(source, X, heads, tmp_path):
-    if shutil.which("gcc") is None:
-        pytest.skip("needs gcc")
-    (tmp_path / "model.c").write_text(source)
-    flags = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-shared", "-fPIC"]
-    subprocess.run(["gcc", *flags, "model.c", "-o", "model.so", "-lm"], cwd=tmp_path, check=True)
-    library = ctypes.CDLL(str(tmp_path / "model.so"))
-    library.rosenblatt_predict.restype = ctypes.c_char_p
-    scores, labels = np.empty((len(X), heads)), []
-    pointer = ctypes.POINTER(ctypes.c_double)
-    for x, out in zip(np.ascontiguousarray(X, np.float64), scores, strict=True):
-        library.rosenblatt_scores(x.ctypes.data_as(pointer), out.ctypes.data_as(pointer))
-        labels.append(library.rosenblatt_predict(x.ctypes.data_as(pointer)).decode())
-    return scores, labels
 
 
 def test_c_scores_and_labels_are_ours(model, tmp_path):
@@ -290,34 +262,6 @@ def test_a_string_in_c_is_the_text_in_utf_8(text):
 # --- JSON ------------------------------------------------------------------------------------------------------------------
 
 
-def score_by_hand(exported, row, cells=()):
-    """Score a row by the instructions in the file."""
-    recipe = exported["recipe"]
-    features = list(row)
-    if recipe is not None:
-        if recipe["fill"] is not None:
-            row = [mean if math.isnan(x) else x for x, mean in zip(row, recipe["fill"], strict=True)]
-        products = recipe["products"] or [[j] for j in range(len(row))]
-        features = [math.prod(row[j] for j in factors) for factors in products]
-        features = [(x - shift) / divide for x, shift, divide in zip(features, recipe["shift"], recipe["divide"], strict=True)]
-        for block, cell in zip(recipe["blocks"], cells, strict=True):
-            features += [float(cell == value) for value in block["values"]]
-    planes = zip(exported["weights"], exported["intercept"], strict=True)
-    scores = [b + sum(w * x for w, x in zip(weights, features, strict=True)) for weights, b in planes]
-    if exported["pairs"] is not None:
-        k, duels = len(exported["classes"]), list(zip(scores, exported["pairs"], strict=True))
-        votes, equal, lost = [0.0] * k, [0.0] * k, [0.0] * k
-        for score, (a, b) in duels:
-            votes[b if score > 0 else a] += 1
-            lost[a if score > 0 else b] += abs(score)
-        for score, (a, b) in duels:
-            equal[b if score > 0 else a] += votes[a] == votes[b]
-        scores = [votes[c] + (equal[c] + 0.5 / (lost[c] + 1)) / k for c in range(k)]
-    if len(scores) == 1:
-        return scores, exported["classes"][scores[0] > 0]
-    return scores, exported["classes"][scores.index(max(scores))]
-
-
 def test_json_has_what_it_takes_to_score(model):
     X, _ = rows(4)
     exported = json.loads(to_json(model))
@@ -338,7 +282,7 @@ def test_json_has_names_and_words():
     recipe = Recipe(3, strings=[category("color", "red", "blue"), words("message", "cash", "hello")])
     exported = json.loads(to_json(with_recipe(recipe)))
     assert exported["recipe"]["blocks"] == [
-        {"column": "color", "values": ["red", "blue"]},
+        {"column": "color", "values": ["red", "blue"], "missing": False},
         {"column": "message", "words": ["cash", "hello"]},
     ]
     assert "sqrt" in " ".join(exported["how"])

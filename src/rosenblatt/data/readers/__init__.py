@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 if TYPE_CHECKING:
     from .kinds import Form
@@ -22,6 +22,9 @@ FORMATS = {
     "idx": ("idx",),
 }
 SEPARATORS = "!#$%&*,/:;<=>?@\\^_`|~"  # marks that may separate cells, besides tabs and blanks
+# What becomes of missing cells: they are an error, or filled by the mean or the median; auto is the median.
+Missing = Literal["refuse", "auto", "mean", "median"]
+MISSING_CHOICES: tuple[Missing, ...] = get_args(Missing)
 EXAMPLE_PREFIX = "example:"
 
 
@@ -38,7 +41,8 @@ class Options:
     ignore: tuple[str, ...] = ()  # columns to leave out
     text: tuple[str, ...] = ()  # columns of text, which become bags of words
     categorical: tuple[str, ...] = ()  # categorical columns, even if their cells look like numbers
-    missing: Literal["refuse", "mean"] = "refuse"  # missing cells are an error or replaced by the mean
+    missing: Missing = "refuse"  # missing cells are an error, or filled; auto: the median
+    missing_indicator: bool = False  # whether numeric columns with missing cells get a feature that marks them
     decimal: Literal[".", ","] | None = None  # the decimal mark; None: found by the cells
     thousands: Literal[",", ".", " ", "'"] | None = None  # the mark between groups of thousands; None: any but the decimal mark
     sep: str | None = None  # the character between cells; None: found by the first lines

@@ -1,7 +1,7 @@
 """Parquet and Arrow (Feather) files through pyarrow, from the extra `[data]`.
 
-Numbers, decimals and booleans become floats; strings and dictionaries of strings stay strings; nulls and NaN are missing.
-Dates, times, bytes and nested values raise errors.
+`arrow_columns.py` says what becomes of nested columns, and which columns become floats or strings. Nulls and NaN are missing.
+Bytes and maps raise errors.
 """
 
 from __future__ import annotations
@@ -10,19 +10,18 @@ import contextlib
 import struct
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ...array_types import Array
-from ..table import MIN_LOST_DIGITS, Data, DataError, Table, integer_losses
+from ..table import Data, DataError, Table
 from . import Options
-from .layout import TYPED_SAMPLE_ROWS, TypedLayout, join_chunks, lay_out_typed, missing_cell
+from .arrow_columns import Flattening, cells_of, days_of, is_exact, is_moment, is_truth, lost_integers, sample
+from .layout import join_chunks, missing_cell
 from .limits import MemoryLimit, limited, read_bytes
+from .notation import NumberForm
 from .sources import Source
-
-if TYPE_CHECKING:
-    import pyarrow
+from .typed_layout import TYPED_SAMPLE_ROWS, TypedLayout, lay_out_typed
 
 MAX_BATCH_ROWS = 1 << 16
 FILE_HEAD_BYTES = 8  # of an Arrow file, before its messages
@@ -53,16 +52,18 @@ def arrow_chunks(source: Source, options: Options, size: int, kind: str, *, whol
         limit = MemoryLimit(source.name, options)
         source.limit_expansion(limit)  # a compressed file is held in memory
         file = _Parquet(source, limit) if kind == "parquet" else _Arrow(source, limit, whole)
-        names = list(file.schema.names)
-        first = file.head()
-        layout = lay_out_typed(source.name, names, options, lambda c: _sample(first.column(c)))
-        used = [*layout.features] if layout.label is None else [*layout.features, layout.label]
+        first, flattening = file.head(), Flattening(source.name, options)
+        names = flattening.names(first)
+        columns = list(flattening.columns(first, 0).values())
+        layout = lay_out_typed(source.name, names, options, lambda c: sample(columns[c]))
+        used = {flattening.roots[c] for c in (*layout.features, *([] if layout.label is None else [layout.label]))}
         done = 0
         losses: dict[str, str] = {}
         for batch in file.batches(sorted(used), max(1, min(MAX_BATCH_ROWS, size // max(1, 16 * len(used))))):
             if batch.num_rows:
-                losses = {name: text for name in layout.names for text in _lost(batch.column(name))} | losses
-                yield replace(_data(source.name, batch, names, layout, options, done), losses=losses)
+                flat = flattening.columns(batch, done)
+                losses = {name: text for name in layout.names for text in lost_integers(flat[name])} | losses
+                yield replace(_data(source.name, flat, names, layout, options, done), losses=losses)
                 done += batch.num_rows
         if not done:
             raise DataError(source.name, "the file has no rows")
@@ -185,85 +186,44 @@ def _seekable(source: Source, limit: MemoryLimit) -> Any:
     return pa.BufferReader(read_bytes(source, limit))
 
 
-def _data(source: str, batch: pyarrow.RecordBatch, names: list[str], layout: TypedLayout, options: Options, done: int) -> Data:
+def _data(source: str, flat: dict[str, Any], names: list[str], layout: TypedLayout, options: Options, done: int) -> Data:
+    forms = {} if options.as_written else layout.forms
+    numerals = {
+        at for at in layout.features if options.as_written and is_exact(flat[names[at]]) and at not in layout.as_strings
+    }
+
     def column(at: int, *, label: bool = False) -> Any:
-        cells = batch.column(names[at])
-        # Labels are read as strings, except floats: they may be NaN, which is a missing label.
-        as_strings = at in layout.as_strings or (label and not str(cells.type).startswith(("float", "double", "half")))
-        as_strings |= at in numerals
-        values = _cells(source, names[at], cells, as_strings)
+        name, cells = names[at], flat[names[at]]
+        if name in forms and not label:
+            values = days_of(source, name, cells, forms[name], done)
+        else:
+            if is_moment(cells) and name in options.numeric:
+                raise DataError(source, "the column holds dates, but the model reads numbers", column=name)
+            # Labels are read as strings, except floats: they may be NaN, which is a missing label.
+            as_strings = at in layout.as_strings or (label and not str(cells.type).startswith(("float", "double", "half")))
+            as_strings |= at in numerals or (options.as_written and is_moment(cells))
+            values = cells_of(source, name, cells, as_strings)
         missing = np.isnan(values) if values.dtype.kind == "f" else np.array([cell is None for cell in values], bool)
-        if missing.any() and (label or options.missing != "mean"):
-            raise missing_cell(source, names[at], None, done + int(missing.argmax()) + 1, label=label)
+        if missing.any() and (label or options.missing == "refuse"):
+            raise missing_cell(source, name, None, done + int(missing.argmax()) + 1, label=label)
         if values.dtype.kind == "f" and np.isinf(values).any():
             row = done + int(np.isinf(values).argmax()) + 1
-            raise DataError(source, "the number is infinite", column=names[at], row=row)
+            raise DataError(source, "the number is infinite", column=name, row=row)
         return values
 
-    numerals = {
-        at
-        for at in layout.features
-        if options.as_written and _is_exact(batch.column(names[at])) and at not in layout.as_strings
-    }
+    truths = [names[at] for at in layout.features if at not in layout.as_strings and is_truth(flat[names[at]])]
     labels = None if layout.label is None else column(layout.label, label=True)
     return Data(
         source,
         Table(layout.names, tuple(column(i) for i in layout.features)),
         labels,
         layout.label_name,
-        None,
+        layout.note,
         layout.text,
         layout.categorical,
         layout.headers,
         first_row=done,
         numerals=tuple(names[at] for at in layout.features if at in numerals),
+        dates={name: str(form.kind) for name, form in forms.items()},
+        forms={**layout.forms, **dict.fromkeys(truths, NumberForm(truth=True))},
     )
-
-
-def _is_exact(column: pyarrow.Array) -> bool:
-    """Whether a column holds integers or decimals, which a float may not hold."""
-    import pyarrow as pa
-
-    return bool(pa.types.is_integer(column.type) or pa.types.is_decimal(column.type))
-
-
-def _lost(column: pyarrow.Array) -> list[str]:
-    """The first integer of a column that a float does not hold, if there is one; decimals count by their integers."""
-    import pyarrow as pa
-
-    if pa.types.is_int64(column.type) or pa.types.is_uint64(column.type):
-        kind = np.uint64 if pa.types.is_uint64(column.type) else np.int64
-        return list(integer_losses(column.fill_null(0).to_numpy(zero_copy_only=False).astype(kind)[:, None]).values())
-    if pa.types.is_decimal(column.type) and column.type.precision - column.type.scale >= MIN_LOST_DIGITS:
-        whole = (int(cell) for cell in column.to_pylist() if cell is not None)
-        return [str(cell) for cell in whole if int(float(cell)) != cell][:1]
-    return []
-
-
-def _sample(column: pyarrow.ChunkedArray) -> Array:
-    """The first cells of a column, for `looks_like_labels`; empty if a cell is invalid, which raises an error later."""
-    try:
-        return _cells("", "", column, False)
-    except DataError:
-        return np.zeros(0)
-
-
-def _cells(source: str, name: str, column: pyarrow.Array, as_strings: bool) -> Array:
-    import pyarrow as pa
-
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-        column = column.cast(kind)
-    number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    if text or (as_strings and (number or pa.types.is_boolean(kind))):
-        cells = np.empty(len(column), object)
-        cells[:] = (column if text else column.cast(pa.string())).to_pylist()
-        return cells
-    if pa.types.is_boolean(kind):
-        column = column.cast(pa.int8())
-    elif not number and not pa.types.is_null(kind):
-        sentence = f"values of type {kind} cannot be features"
-        raise DataError(source, sentence, column=name, option="--ignore", advice="leave the column out with --ignore")
-    return np.array(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)

@@ -73,9 +73,9 @@ def _find(outer: Found, limit: MemoryLimit | None, stack: contextlib.ExitStack, 
     if "xl/workbook.xml" in names:
         from .excel import sheet_as_csv
 
-        sheet = sheet_as_csv(source.name, archive, options.sheet, memory)
+        sheet = sheet_as_csv(source.name, archive, options, memory)
         text = stack.enter_context(Source(sheet.name, io.BytesIO(sheet.text)))
-        return Found(text, replace(options, format="csv", sheet=None, sep=None, encoding=None), _joined(outer.note, sheet.note))
+        return Found(text, replace(options, format="csv", sheet=None, sep=",", encoding=None), _joined(outer.note, sheet.note))
     if refusal := _refusal(names):
         raise DataError(source.name, refusal)
     if nested:

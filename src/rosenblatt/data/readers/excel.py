@@ -18,6 +18,7 @@ import re
 import zipfile
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from math import isfinite
 from posixpath import join, normpath
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,8 +26,11 @@ from xml.etree import ElementTree
 
 from ...reporting.text import count, plural, quoted_list
 from ..table import DataError, number_as_text
+from . import Options
 from .containers import MAX_LISTED, SHEET_OPTION, choice, faults
+from .kinds import stored_form
 from .limits import MAX_EXPANSION, MIN_EXPANDED_BYTES, MemoryLimit
+from .notation import NumberForm
 
 if TYPE_CHECKING:
     from python_calamine import CalamineSheet
@@ -55,7 +59,7 @@ class Sheet(NamedTuple):
     note: str | None
 
 
-def sheet_as_csv(source: str, archive: zipfile.ZipFile, chosen: str | None, limit: MemoryLimit) -> Sheet:
+def sheet_as_csv(source: str, archive: zipfile.ZipFile, options: Options, limit: MemoryLimit) -> Sheet:
     """The chosen sheet of a workbook; by default the first that is not empty or hidden."""
     try:
         import python_calamine as calamine
@@ -64,7 +68,7 @@ def sheet_as_csv(source: str, archive: zipfile.ZipFile, chosen: str | None, limi
         raise DataError(source, f"Excel workbooks need python-calamine: {install}; or save the sheet as CSV") from None
     parts, notes = _Parts(source, archive, limit), list[str]()
     with faults(source):
-        sheet = _select(source, parts, chosen, notes)
+        sheet = _select(source, parts, options.sheet, notes)
         xml = parts.read(sheet.path)
     name = f"{source}, sheet {sheet.name}"
     _check_size(name, xml, limit)
@@ -74,7 +78,7 @@ def sheet_as_csv(source: str, archive: zipfile.ZipFile, chosen: str | None, limi
     if errors := len(ERROR.findall(xml)):
         notes.append(f"{plural(errors, 'error cell')}, such as #N/A, counted as missing")
     grid = _Grid(name, _load(calamine, source, parts, sheet), notes)
-    return Sheet(name, grid.text(limit), "; ".join(notes) or None)
+    return Sheet(name, grid.text(options, limit), "; ".join(notes) or None)
 
 
 def _select(source: str, parts: _Parts, chosen: str | None, notes: list[str]) -> _Listed:
@@ -192,8 +196,8 @@ class _Grid:
         self.rows: list[list[Any]] = sheet.to_python(skip_empty_area=True)
         self.top, self.left = sheet.start or (0, 0)
         self.merged = sheet.merged_cell_ranges or []
-        header = self._skip_titles()
-        self._fill_merged(header)
+        self.header = self._skip_titles()
+        self._fill_merged(self.header)
 
     def _skip_titles(self) -> int:
         """Empty the rows of one cell above the table; returns the position of the header."""
@@ -230,10 +234,10 @@ class _Grid:
         if filled:
             self.notes.append(f"{plural(len(self.merged), 'group')} of merged cells filled with the value that it shows")
 
-    def text(self, limit: MemoryLimit) -> bytes:
+    def text(self, options: Options, limit: MemoryLimit) -> bytes:
         """The text of the CSV file; columns without cells are left out."""
-        columns = list(zip(*self.rows, strict=True))
-        written = [_texts(column) for column in columns if any(cell != "" for cell in column)]
+        columns = [column for column in zip(*self.rows, strict=True) if any(cell != "" for cell in column)]
+        written = [_texts(column, _number_form(column[self.header], options)) for column in columns]
         lines: list[str] = []
         size = 0
         for cells in zip(*written, strict=True):
@@ -254,20 +258,28 @@ def _letters(column: int) -> str:
     return text
 
 
-def _texts(column: Sequence[Any]) -> list[str]:
+def _number_form(name: Any, options: Options) -> NumberForm:
+    """The form in which the numbers of a column will be read: that of a model, or by the options."""
+    form = stored_form(name.strip() if isinstance(name, str) else "", (), options)
+    return form if isinstance(form, NumberForm) else NumberForm()
+
+
+def _texts(column: Sequence[Any], form: NumberForm) -> list[str]:
     """The cells of a column as text; if some are dates with a time, all dates have one."""
     timed = any(isinstance(cell, datetime) for cell in column)
-    return [_text(cell, timed) for cell in column]
+    return [_text(cell, timed, form) for cell in column]
 
 
-def _text(cell: Any, timed: bool) -> str:
+def _text(cell: Any, timed: bool, form: NumberForm) -> str:
     if isinstance(cell, str):
         cell = LINE_ENDS.sub(" ", cell.strip())
         return f'"{cell.replace(chr(34), 2 * chr(34))}"' if cell else ""
     if isinstance(cell, bool):
         return str(cell).upper()
     if isinstance(cell, int | float):
-        return number_as_text(float(cell)) if isfinite(cell) else repr(cell)
+        number = number_as_text(float(cell)) if isfinite(cell) else repr(cell)
+        number = f"{Decimal(number).scaleb(2):f}%" if form.percent and isfinite(cell) else number
+        return f'"{number.replace(".", ",")}"' if form.decimal == "," else number
     if isinstance(cell, datetime):
         return cell.isoformat(" ")
     if isinstance(cell, date):

@@ -104,7 +104,7 @@ def _labels(source: Source, rows: int) -> tuple[FloatArray | None, str | None]:
 
 
 def _check(source: str, X: FloatArray, start: int, options: Options) -> None:
-    valid = np.isfinite(X) | (np.isnan(X) if options.missing == "mean" else False)
+    valid = np.isfinite(X) | (np.isnan(X) if options.missing != "refuse" else False)
     if not valid.all():
         row, column = (int(at[0]) for at in np.nonzero(~valid))
         raise DataError(source, f"the value is {X[row, column]}", column=column, row=start + row + 1)

@@ -52,7 +52,7 @@ class Rows:
         self.source, self.containers = source.name, dict[str, int | None]()  # lengths of arrays; None: an object
         self._raw, self._text = source, frozenset(options.text)
         self._ignored = frozenset(options.ignore)
-        self._wanted = None if options.required is None else _prefixes((*options.required, options.label or ""))
+        self._wanted = None if options.required is None else prefixes((*options.required, options.label or ""))
         parsers: dict[str, Any] = {"parse_int": _integer}
         if options.as_written:
             parsers = {"parse_int": Numeral, "parse_float": Numeral}
@@ -235,7 +235,7 @@ class _Text:
         return len(self.text) > len(pieces[0])
 
 
-def _prefixes(names: tuple[str, ...]) -> frozenset[str]:
+def prefixes(names: tuple[str, ...]) -> frozenset[str]:
     """The names of the objects and arrays that contain some columns, and of the columns themselves."""
     return frozenset(name[:end] for name in names for end in (*(at.start() for at in re.finditer(r"\.", name)), len(name)))
 

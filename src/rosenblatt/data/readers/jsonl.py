@@ -8,7 +8,7 @@ rows whether they are dates.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -18,9 +18,12 @@ from ...reporting.text import byte_size, count, quoted_list
 from ..table import Data, DataError, Loss, Table, loss_of
 from . import Options
 from .json_rows import BLOCK_BYTES, Numeral, Row, Rows, as_string
-from .layout import TYPED_SAMPLE_ROWS, TypedLayout, join_chunks, lay_out_typed, missing_cell
+from .kinds import Form
+from .layout import join_chunks, missing_cell
 from .limits import MAX_EXPANSION, MEMORY_OPTION, MIN_EXPANDED_BYTES, MemoryLimit, limited
+from .notation import NumberForm
 from .sources import Source
+from .typed_layout import TYPED_SAMPLE_ROWS, TypedLayout, date_value, lay_out_typed
 
 MAX_SAMPLE_BYTES = 1 << 24  # size of the first rows, which decide the columns
 MAX_COLUMNS = 100_000
@@ -84,6 +87,9 @@ class _Columns:
         self.layout: TypedLayout = lay_out_typed(source, names, options, lambda c: self._sample(names[c], first))
         self.as_strings = {names[c] for c in self.layout.as_strings}
         self.losses: dict[str, str] = {}
+        truths = [name for name in self.layout.names if name not in self.as_strings and self._is_truth(name, first)]
+        self.forms: dict[str, Form] = {**self.layout.forms, **dict.fromkeys(truths, NumberForm(truth=True))}
+        self.dates = {} if options.as_written else {name: str(form.kind) for name, form in self.layout.forms.items()}
 
     def _check_size(self, rows: list[Row]) -> None:
         """Raise DataError if the table of some rows, most of whose cells are missing, is far larger than their text."""
@@ -119,23 +125,29 @@ class _Columns:
         lines = [line for line, _, _ in rows]
         numerals = tuple(name for name in self.layout.names if self.options.as_written and self._is_number(name))
         return Data(
-            self.source, Table(self.layout.names, features), labels, label, None, *columns, lines, first_row,
-            numerals=numerals, losses=dict(self.losses),
+            self.source, Table(self.layout.names, features), labels, label, self.layout.note, *columns, lines, first_row,
+            numerals=numerals, losses=dict(self.losses), dates=self.dates, forms=self.forms,
         )  # fmt: skip
 
+    def _is_truth(self, name: str, first: list[Row]) -> bool:
+        """Whether the first cells of a column are true or false."""
+        return self.kinds.get(name) is bool and {type(row.get(name)) for _, _, row in first} <= {bool, type(None)}
+
     def _is_number(self, name: str) -> bool:
-        return self.kinds.get(name) is not str and name not in self.as_strings
+        return self.kinds.get(name) is not str and name not in self.as_strings and name not in self.layout.forms
 
     def _column(self, name: str, rows: list[Row], label: bool) -> Array:
         cells = [row.get(name) for _, _, row in rows]
         types = set(map(type, cells))
-        if type(None) in types and (label or self.options.missing != "mean"):
-            raise missing_cell(self.source, name, rows[cells.index(None)][0], label=label)
+        if type(None) in types:
+            self._check_missing(name, rows, cells, label)
         if label or name in self.as_strings:  # labels stay as written
             return _strings([as_string(cell) for cell in cells])
         number = self._is_number(name)
         if not types <= (NUMBER_TYPES if number else STRING_TYPES):
             self._mixed(name, rows, cells, number)
+        if name in self.dates:
+            return self._days(name, rows, cells)
         if not number:
             return _strings(cells)
         values = np.array(cells, np.float64)
@@ -148,6 +160,26 @@ class _Columns:
             raise DataError(self.source, "the number is too large for a float", line, name)
         if self.options.as_written:
             return _strings([str(int(cell)) if isinstance(cell, bool) else as_string(cell) for cell in cells])
+        return values
+
+    def _check_missing(self, name: str, rows: list[Row], cells: Sequence[object], label: bool = False) -> None:
+        """Raise DataError for the first None among some cells, if it may not be missing."""
+        if label or self.options.missing == "refuse":
+            raise missing_cell(self.source, name, rows[cells.index(None)][0], label=label)
+
+    def _days(self, name: str, rows: list[Row], cells: list[Any]) -> Array:
+        """The cells of a column of dates as numbers."""
+        form, values = self.layout.forms[name], np.full(len(cells), np.nan)
+        for at, cell in enumerate(cells):
+            if cell is not None:
+                try:
+                    values[at] = date_value(cell, form)
+                except ValueError as fault:
+                    advice = f"use --categorical {name!r} if it is categorical"
+                    raise DataError(self.source, str(fault), rows[at][0], name, option="--categorical", advice=advice) from None
+        missing = [None if np.isnan(value) else value for value in values.tolist()]
+        if None in missing:
+            self._check_missing(name, rows, missing)
         return values
 
     def _mixed(self, name: str, rows: list[Row], cells: list[Any], number: bool) -> NoReturn:

@@ -45,6 +45,7 @@ class Survey(NamedTuple):
     numbers: NumberCells | None = None
     dates: DateForm | None = None
     n_dates: int = 0
+    truth: bool = False  # all cells are true or false
 
     @property
     def n_numbers(self) -> int:
@@ -53,7 +54,7 @@ class Survey(NamedTuple):
     @property
     def all_values(self) -> bool:
         """Whether all cells that are not missing are numbers or dates, and there are any."""
-        return 0 < self.known == max(self.n_numbers, self.n_dates)
+        return 0 < self.known == max(self.n_numbers, self.n_dates) or self.truth
 
 
 def survey(cells: Iterable[bytes], options: Options) -> Survey:
@@ -64,6 +65,8 @@ def survey(cells: Iterable[bytes], options: Options) -> Survey:
     if plain == known:
         return Survey(known, plain)
     texts = {cell.decode("utf-8", "replace"): n for cell, n in counts.items()}
+    if all(map(is_truth, texts)):
+        return Survey(known, plain, truth=True)
     dates, _ = find_dates(texts, options.dates if options.dates in ORDERS else "")
     n_dates = 0 if dates is None else sum(n for text, n in texts.items() if dates.value(text) is not None)
     return Survey(known, plain, number_cells(texts, options.thousands or ""), dates, n_dates)
@@ -79,7 +82,9 @@ def choose_forms(
     forms: dict[int, tuple[Kind, Form | None]] = {}
     numeric: dict[int, NumberCells | None] = {}
     for c, found in surveys.items():
-        if 2 * found.n_numbers >= found.known and found.n_numbers >= found.n_dates:
+        if found.truth:
+            forms[c] = (Kind.FORMATTED, NumberForm(truth=True))
+        elif 2 * found.n_numbers >= found.known and found.n_numbers >= found.n_dates:
             forms[c] = (Kind.NUMBER, None)
             numeric[c] = found.numbers
         else:
@@ -117,10 +122,15 @@ def is_number(cell: bytes) -> bool:
     return parse_number(cell) is not None
 
 
+def is_truth(text: str) -> bool:
+    """Whether a cell is true or false, in letters of any case."""
+    return text.casefold() in ("true", "false")
+
+
 def is_value(cell: bytes) -> bool:
-    """Whether a cell is a number or a date."""
+    """Whether a cell is a number, a date, true or false."""
     text = cell.decode("utf-8", "replace")
-    return is_number(cell) or split_number(text) is not None or find_dates([text])[1] > 0
+    return is_number(cell) or is_truth(text) or split_number(text) is not None or find_dates([text])[1] > 0
 
 
 def stored_form(name: str, cells: Sequence[bytes], options: Options) -> Form | None:
@@ -129,6 +139,8 @@ def stored_form(name: str, cells: Sequence[bytes], options: Options) -> Form | N
     An order of dates that the training file did not need is decided by these cells.
     """
     form = options.forms.get(name)
+    if isinstance(form, NumberForm) and form.truth:
+        return form
     if form is None or isinstance(form, NumberForm):
         decimal = decimal_mark(options)
         if decimal is None and options.thousands is None:
@@ -148,7 +160,7 @@ def stored_form(name: str, cells: Sequence[bytes], options: Options) -> Form | N
 def number_option(cell: str, form: Form | None) -> str | None:
     """The option with which a cell is a number that does not fit the form of its column, or is not as programs write them."""
     parts = split_number(cell)
-    if parts is None or isinstance(form, DateForm):
+    if parts is None or isinstance(form, DateForm) or (form is not None and form.truth):
         return None
     form = form or NumberForm()
     if parts.percent != form.percent or parts.currency not in ("", form.currency):
@@ -203,7 +215,9 @@ def form_from_json(stored: object) -> Form:
             return DateForm(kind, order)
     if isinstance(stored, dict) and stored.keys() == NumberForm().to_json().keys():
         decimal, thousands, percent, currency = (stored[name] for name in ("decimal", "thousands", "percent", "currency"))
+        truth = stored["truth"]
         valid = decimal in MARKS and thousands in ("", *THOUSANDS) and thousands != decimal and stored["kind"] == "number"
-        if valid and isinstance(percent, bool) and isinstance(currency, str) and len(currency) <= 3:
-            return NumberForm(decimal, thousands, percent, currency)
+        valid = valid and isinstance(percent, bool) and isinstance(truth, bool)
+        if valid and isinstance(currency, str) and len(currency) <= 3:
+            return NumberForm(decimal, thousands, percent, currency, truth=truth)
     raise ValueError("the notation of a column is invalid")

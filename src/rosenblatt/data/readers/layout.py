@@ -11,8 +11,7 @@ Label     The label is the column given by the user, else a column with a common
           there are a column x and a third column.
 Types     See `kinds.py`.
 
-Delimited files are described by `Layout`. Formats with typed cells (JSON lines, Parquet, Arrow) are described by `TypedLayout`:
-the same rules, applied to the first 1,000 rows, so that reading in chunks gives the same result.
+Formats with typed cells (JSON, Parquet, Arrow) follow the same rules, see `typed_layout.py`.
 """
 
 from __future__ import annotations
@@ -33,11 +32,10 @@ from .kinds import Form, Kind, Survey, choose_forms, describe_forms, is_number, 
 
 LABEL_NAMES = ("label", "target", "class", "y", "category", "outcome")
 MAX_COLUMNS_LISTED = 6
-TYPED_SAMPLE_ROWS = 1_000
 MAX_LABEL_CHARS = 100
 # Command-line options that error messages name.
-LABEL_OPTION, MISSING_OPTION = "--label", "--missing mean"
-MISSING_ADVICE = "use --missing mean to fill it with the mean of the column, or --ignore to leave the column out"
+LABEL_OPTION, MISSING_OPTION = "--label", "--missing auto"
+MISSING_ADVICE = "use --missing auto to fill missing cells, or --ignore to leave the column out"
 ONE_COLUMN = "the lines have one cell; the cells of a row must be separated by commas, semicolons, tabs, pipes or blanks"
 
 Cells = Sequence[Sequence[bytes]]
@@ -65,7 +63,7 @@ def _find_columns(source: str, names: Sequence[str], keys: Iterable[str], role: 
     return {find_column(source, names, key, role) for key in keys if options.required is None or key in names}
 
 
-def _missing_columns(source: str, absent: Sequence[str], names: Sequence[str]) -> DataError:
+def missing_columns(source: str, absent: Sequence[str], names: Sequence[str]) -> DataError:
     noun = "columns" if len(absent) > 1 else "column"
     missing, present = comma_list(absent, MAX_COLUMNS_LISTED), comma_list(names, MAX_COLUMNS_LISTED)
     return DataError(source, f"missing {noun} required by the model: {missing} (columns: {present})")
@@ -127,7 +125,7 @@ def _cells_look_like_labels(cells: Sequence[bytes]) -> bool:
     return few_distinct(len(distinct), len(cells), numbers)
 
 
-def _find_label(
+def find_label(
     source: str, names: Sequence[str], key: str | None, ignored: set[int], looks_like: Callable[[int], bool]
 ) -> tuple[int, str]:
     """The label column and how it was found."""
@@ -147,7 +145,7 @@ def _find_label(
     raise DataError(source, "cannot tell which column is the label", headers=names, option=LABEL_OPTION, advice=advice)
 
 
-def _find_optional_label(source: str, names: Sequence[str], options: Options) -> int | None:
+def find_optional_label(source: str, names: Sequence[str], options: Options) -> int | None:
     """The label column of a file that is read for a model, if there is one."""
     required = options.required or ()
     if options.label is None:
@@ -199,12 +197,12 @@ def lay_out(source: str, rows: Cells, options: Options, delimiter: bytes = DEFAU
     notes: list[str] = []
     label: int | None
     if options.required is not None:
-        label = _find_optional_label(source, names, options)
+        label = find_optional_label(source, names, options)
         names, features = _required_columns(source, names, options.required, label, header)
     elif options.label is None and len(names) - len(ignored) == options.required_width:
         label, features = None, [c for c in range(len(names)) if c not in ignored]
     else:
-        label, how = _find_label(
+        label, how = find_label(
             source, names, options.label, ignored, lambda c: _cells_look_like_labels([row[c] for row in body])
         )
         features = [c for c in range(len(names)) if c != label and c not in ignored]
@@ -320,57 +318,10 @@ def _required_columns(
         raise DataError(
             source, f"the model requires {plural(len(required), 'column')}; the file has {count(len(names))} and no header"
         )
-    raise _missing_columns(source, absent, names)
+    raise missing_columns(source, absent, names)
 
 
-# --- Files with typed cells
-
-
-@dataclass(frozen=True)
-class TypedLayout:
-    """The columns of a file with typed cells; label and features are positions among all columns."""
-
-    label: int | None
-    features: tuple[int, ...]
-    names: tuple[str, ...]  # names of the features
-    label_name: str | None
-    headers: tuple[str, ...]  # names of all columns
-    as_strings: frozenset[int]  # text and categorical columns, in which numbers are read as strings
-    text: tuple[str, ...] = ()  # names of the columns declared as text
-    categorical: tuple[str, ...] = ()  # names of the columns declared as categorical
-
-
-def lay_out_typed(source: str, names: Sequence[str], options: Options, sample: Callable[[int], Array]) -> TypedLayout:
-    """Find the layout of a file with these columns; `sample(c)` returns the first cells of column c."""
-    check_names(source, names)
-    if options.required is not None:
-        return _lay_out_required(source, names, options.required, options)
-    ignored = {find_column(source, names, key, "to ignore") for key in options.ignore}
-    label: int | None = None
-    if options.label is not None or len(names) - len(ignored) != options.required_width:
-        label, _ = _find_label(source, names, options.label, ignored, lambda c: looks_like_labels(sample(c)))
-    features = tuple(c for c in range(len(names)) if c != label and c not in ignored)
-    if not features:
-        raise DataError(source, "there is no column besides the label")
-    text = {find_column(source, names, key, "of text") for key in options.text}
-    categorical = {find_column(source, names, key, "of categories") for key in options.categorical}
-    declared = (tuple(names[c] for c in sorted(columns)) for columns in (text, categorical))
-    label_name = None if label is None else names[label]
-    feature_names = tuple(names[c] for c in features)
-    return TypedLayout(label, features, feature_names, label_name, tuple(names), frozenset(text | categorical), *declared)
-
-
-def _lay_out_required(source: str, names: Sequence[str], required: tuple[str, ...], options: Options) -> TypedLayout:
-    """The layout for a model: its columns, in its order, and the label if the file has one."""
-    label = _find_optional_label(source, names, options)
-    position = {name: c for c, name in enumerate(names)}
-    absent = [name for name in required if name not in position]
-    if absent:
-        raise _missing_columns(source, absent, names)
-    features = tuple(position[name] for name in required)
-    declared = {*options.text, *options.categorical}
-    as_strings = frozenset(c for c, name in zip(features, required, strict=True) if name in declared)
-    return TypedLayout(label, features, required, None if label is None else names[label], tuple(names), as_strings)
+# --- What readers share
 
 
 def missing_cell(source: str, name: str, line: int | None, row: int | None = None, *, label: bool = False) -> DataError:

@@ -5,6 +5,7 @@ Thousands   groups of three digits between commas, points, blanks or apostrophes
             three between commas, as in India. The first group does not begin with 0.
 Signs       a minus sign, or brackets, as in accounts: (12) is -12.
 Percent     45 % is 0.45; all cells of a column must have the sign, or none.
+Truth       true is 1 and false is 0 in a column of nothing else, in letters of any case.
 Currency    one symbol or code, before or after the number; cells without it are the same number.
 Decision    A column writes its numbers as most of its cells do. Columns such as 1,234 and 5,678 fit a decimal comma and a comma
             between thousands: the options decide, or else the columns that fit only one of them, or else it is a decimal comma
@@ -24,6 +25,7 @@ Decimal = Literal[".", ","]
 MARKS: tuple[Decimal, Decimal] = (".", ",")
 THOUSANDS = (",", ".", " ", "'")
 MAX_NUMBER_CHARS = 60
+TRUTH_VALUES = {"true": "1", "false": "0", "1": "1", "0": "0"}
 # Blanks of all widths, the apostrophe of typesetters, and the minus sign.
 _USUAL = str.maketrans({"\xa0": " ", "\u202f": " ", "\u2009": " ", "\u2019": "'", "\u2212": "-"})
 _CURRENCY = r"[$€£¥₹₽₩₺₴₪]|USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD"
@@ -44,6 +46,7 @@ class NumberForm:
     percent : whether the cells are percentages.
     currency : the symbol that cells may have.
     assumed : whether the cells also fit the other decimal mark.
+    truth : whether the cells are true and false.
 
     >>> NumberForm(",", currency="€").value("-1.200,50 €"), NumberForm(percent=True).value("45%"), NumberForm().value("(12)")
     (-1200.5, 0.45, -12.0)
@@ -54,10 +57,13 @@ class NumberForm:
     percent: bool = False
     currency: str = ""
     assumed: bool = False
+    truth: bool = False
     kind: Literal["number"] = "number"
 
     def plain(self, cell: str) -> str | None:
         """The number as programs write it; None if the cell is not a number of this form."""
+        if self.truth:
+            return TRUTH_VALUES.get(cell.casefold())
         digits = cell.removeprefix("-")
         if not self.percent and _digits(self.decimal, self.thousands).fullmatch(digits):  # most cells: twice as fast
             return self._plain(Parts(digits, "-" if len(digits) < len(cell) else "", False, ""))
@@ -81,20 +87,21 @@ class NumberForm:
     @property
     def is_plain(self) -> bool:
         """Whether numbers as programs write them are read as such in this form."""
-        return self.decimal == "." and not self.percent
+        return self.decimal == "." and not self.percent and not self.truth
 
     def describe(self) -> str:
         """The form in a few words."""
         words = ["decimal comma"] if self.decimal == "," else []
         words += [self.currency] if self.currency else []
         words += ["%, 45 % = 0.45"] if self.percent else []
+        words += ["true = 1, false = 0"] if self.truth else []
         return ", ".join(words or ["groups of thousands"])
 
     def to_json(self) -> dict[str, str | bool]:
         """The form as a model file stores it."""
         return {
             "kind": self.kind, "decimal": self.decimal, "thousands": self.thousands, "percent": self.percent,
-            "currency": self.currency,
+            "currency": self.currency, "truth": self.truth,
         }  # fmt: skip
 
 

@@ -265,7 +265,7 @@ def _check_labels(source: str, labels: Array | None, rows: int) -> None:
 def _check_values(source: str, features: FloatArray | CSRMatrix, options: Options, start: int = 0) -> None:
     values = features.values if isinstance(features, CSRMatrix) else features
     valid = np.isfinite(values)
-    if options.missing == "mean" and not isinstance(features, CSRMatrix):
+    if options.missing != "refuse" and not isinstance(features, CSRMatrix):
         valid |= np.isnan(values)
     if valid.all():
         return

@@ -169,11 +169,9 @@ def format_of(source: Source, options: Options) -> str:
     if kind is None:
         head = source.peek(SNIFFED_BYTES)
         check_not_foreign(source.name, head)
-        if JSON_ARRAY.match(head):
-            return "jsonl"
         binary = "idx" if IDX_NAME.search(_uncompressed_name(source.path)) else None
         binary = binary or next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), None)
-        kind = EXTENSIONS.get(extension, binary)
+        kind = "jsonl" if JSON_ARRAY.match(head) else EXTENSIONS.get(extension, binary)
     if kind is None or kind in TEXT_FORMATS:
         encoding = options.encoding or detect_encoding(source.peek(ENCODING_BYTES))
         if encoding is not None and source.encoding is None:

@@ -124,18 +124,24 @@ def _score_polynomials(row: Row) -> Iterator[FloatArray]:
         for slopes in slopes_of(row).T:
             yield np.stack([row.scores, slopes], axis=1)
         return
-    weights = row.model.coef[:, : row.numbers.width].astype(np.float64)
-    for column in range(row.numbers.columns):
-        polynomials = along_input(row.numbers, weights, row.filled, column)
+    weights = row.model.coef[:, : row.numbers.polynomial.width].astype(np.float64)
+    inputs = row.numbers.inputs_of(row.filled[None])[0]
+    for own in row.numbers.own_inputs.tolist():
+        polynomials = along_input(row.numbers, weights, inputs, own) if own >= 0 else np.zeros((len(weights), 2))
         polynomials[:, 0] = row.scores
         yield polynomials
 
 
 def slopes_of(row: Row) -> FloatArray:
-    """The slope of each score along each of the columns `stored`, without products: heads x columns."""
+    """The slope of each score along each of the columns `stored`, without products: heads x columns.
+
+    Dates are not linear, and dropped columns have no weight: their slope is 0.
+    """
     assert row.model.coef is not None
-    slopes = row.model.coef[:, row.stored].astype(np.float64)
-    return slopes if row.numbers.divide is None else slopes / row.numbers.divide[row.stored]
+    own = row.numbers.own_inputs[row.stored]
+    weights = row.model.coef.astype(np.float64)[:, np.maximum(own, 0)]
+    slopes = weights if row.numbers.divide is None else weights / row.numbers.divide[np.maximum(own, 0)]
+    return np.where(own >= 0, slopes, 0.0)
 
 
 def nearest_steps(row: Row, polynomials: FloatArray) -> list[float]:
@@ -239,12 +245,12 @@ def rounded_beyond(old: float, step: float, digits: int) -> float:
 def units_of(row: Row) -> FloatArray:
     """A unit for each of the columns `stored`, in which changes are compared: a divisor, else a range, else 1."""
     numbers, facts = row.numbers, row.recipe.facts
-    if numbers.divide is not None:
-        return numbers.divide[row.stored]
-    if facts is None:
-        return np.ones(len(row.stored))
-    ranges = (facts.maximum - facts.minimum)[row.stored]
-    return np.where(ranges > 0, ranges, 1.0)
+    ranges = np.zeros(len(row.stored)) if facts is None else (facts.maximum - facts.minimum)[row.stored]
+    units = np.where(ranges > 0, ranges, 1.0)
+    if numbers.divide is None:
+        return units
+    own = numbers.own_inputs[row.stored]
+    return np.where(own >= 0, numbers.divide[np.maximum(own, 0)], units)
 
 
 # --- all numeric columns together

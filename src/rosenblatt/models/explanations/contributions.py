@@ -82,8 +82,12 @@ def columns_of(row: Row, decision: Decision) -> tuple[Contribution, ...]:
     A product of several columns is shared evenly by its factors. Columns that contribute nothing are left out.
     """
     amounts = decision.weights[row.indices] * row.values
-    numeric = row.indices < row.numbers.width
-    shares = share_among_inputs(row.numbers, row.indices[numeric], amounts[numeric])
+    numbers, numeric = row.numbers, row.indices < row.numbers.polynomial.width
+    inputs = share_among_inputs(numbers, row.indices[numeric], amounts[numeric])
+    shares = np.bincount(numbers.input_columns, inputs, numbers.columns)
+    if numbers.indicators is not None:
+        marks = (row.indices >= numbers.polynomial.width) & (row.indices < numbers.width)
+        np.add.at(shares, numbers.indicators[row.indices[marks] - numbers.polynomial.width], amounts[marks])
     cells = np.zeros(row.numbers.columns)
     cells[row.stored] = row.cells
     found: list[tuple[str, Cell, float]] = []

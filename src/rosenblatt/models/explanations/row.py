@@ -98,9 +98,9 @@ class Row:
     @cached_property
     def filled(self) -> FloatArray:
         """The numbers in `stored`, with missing cells filled."""
-        if self.numbers.means is None:
+        if self.numbers.fill is None:
             return self.cells
-        found: FloatArray = np.where(np.isnan(self.cells), self.numbers.means, self.cells)
+        found: FloatArray = np.where(np.isnan(self.cells), self.numbers.fill, self.cells)
         return found
 
     def cell(self, block: Categories | Words) -> str | None:

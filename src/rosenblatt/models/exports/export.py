@@ -1,10 +1,11 @@
 """Export of a linear model to other languages. Every export writes the scores as formulas of the input columns:
 
-    score_h = sum_t weights[h, t] * (product of the columns factors[t]) + sum_c (weight of column c's category) + intercept[h]
+    score_h = sum_t weights[h, t] * (product of the inputs factors[t] - shift[t]) + sum_i (weight of indicator i if its column's
+              cell is missing) + sum_c (weight of column c's category) + intercept[h]
 
-The scaling of a recipe is folded into the weights: sum_j w_j (f_j - s_j)/d_j + b has the weights w_j/d_j and the intercept
-b - sum_j w_j s_j/d_j. Scores then equal the model's up to rounding; without scaling they are the same numbers. A score that
-overflows is infinite here, whereas the model still gives its sign.
+Inputs are numeric columns, whose missing cells are filled, or parts of columns of dates. The divisors of a recipe are folded
+into the weights; shifts are not, because the terms of large means would cancel. Scores then equal the model's up to rounding;
+without scaling they are the same numbers. A score that overflows is infinite here, whereas the model still gives its sign.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, cast
 import numpy as np
 
 from ...array_types import FloatArray
-from ...preprocessing.categorical import Words
+from ...preprocessing.categorical import Categories, Words
 from ...validation import check_choice
 from ..model import Model
 
@@ -132,20 +133,25 @@ class Category:
     column: str
     values: tuple[str, ...]
     weights: FloatArray  # heads x values
+    missing: FloatArray | None = None  # of each head, for missing cells
 
 
 @dataclass(frozen=True)
 class Formula:
     """Weights, terms and classes of a linear model."""
 
-    inputs: tuple[str, ...]  # numeric columns
-    fill: FloatArray | None  # replacement of missing numbers, per column; None: a missing number is an error
-    factors: tuple[tuple[int, ...], ...] | None  # columns whose product is each term; None: each column is a term
+    columns: tuple[str, ...]  # numeric columns
     weights: FloatArray  # heads x terms, float64
     intercept: FloatArray  # float64
-    categories: tuple[Category, ...]
     classes: list[Label]
     pairs: bool  # whether each head separates a pair of classes
+    fill: FloatArray | None = None  # replacement of missing numbers, per column; None: a missing number is an error
+    inputs: list[tuple[int, int]] | None = None  # columns and their parts, see `date_parts.py`; None: each column is an input
+    factors: tuple[tuple[int, ...], ...] | None = None  # inputs whose product is each term; None: each input is a term
+    shift: FloatArray | None = None  # subtracted from each term
+    indicators: tuple[int, ...] = ()  # columns with a weight for missing cells
+    indicator_weights: FloatArray | None = None  # heads x indicators
+    categories: tuple[Category, ...] = ()
 
     @property
     def heads(self) -> int:
@@ -153,7 +159,12 @@ class Formula:
 
     @property
     def terms(self) -> tuple[tuple[int, ...], ...]:
-        return tuple((j,) for j in range(len(self.inputs))) if self.factors is None else self.factors
+        inputs = len(self.columns if self.inputs is None else self.inputs)
+        return tuple((j,) for j in range(inputs)) if self.factors is None else self.factors
+
+    @property
+    def has_dates(self) -> bool:
+        return any(part for _, part in self.inputs or ())
 
     def class_pairs(self) -> list[tuple[int, int]]:
         """The two classes of each head of a one-vs-one model."""
@@ -182,35 +193,47 @@ def formula_of(model: Model, language: str, *, categories: bool = False) -> Form
     coef, intercept = weights_of(model, language)
     classes, recipe = labels_of(model), recipe_of(model, language)
     if recipe is None:
-        return Formula(names_of(model), None, None, coef, intercept, (), classes, model.pairs)
-    numbers, at = recipe.numbers, recipe.numbers.width
-    found = []
-    for block in recipe.strings:
-        if isinstance(block, Words):
-            raise ExportError(f"{language} export does not support text columns ({block.name!r}); export to JSON")
-        if not categories:
-            raise ExportError(f"{language} export does not support categorical columns ({block.name!r}); export to SQL or JSON")
-        found.append(Category(block.name, tuple(block.values), coef[:, at : at + block.width]))
-        at += block.width
-    weights = coef[:, : numbers.width]
-    weights, intercept = _fold_scaling(weights, intercept, numbers.shift, numbers.divide)
+        return Formula(names_of(model), coef, intercept, classes, model.pairs)
+    numbers = recipe.numbers
+    weights, marked, named = np.split(coef, [numbers.polynomial.width, numbers.width], axis=1)
+    if numbers.divide is not None:
+        with np.errstate(over="ignore"):
+            weights = weights / numbers.divide
+        if not np.isfinite(weights).all():
+            raise ExportError("the scaling of the features cannot be folded into the weights: they would exceed 1.8e308")
     factors = None
     if numbers.degree > 1:
-        factors = tuple(tuple(numbers.polynomial.factors(feature)) for feature in range(numbers.width))
-    return Formula(inputs_of(recipe), numbers.means, factors, weights, intercept, tuple(found), classes, model.pairs)
+        factors = tuple(tuple(numbers.polynomial.factors(feature)) for feature in range(numbers.polynomial.width))
+    return Formula(
+        columns_of(recipe),
+        weights,
+        intercept,
+        classes,
+        model.pairs,
+        fill=numbers.fill,
+        inputs=None if numbers.inputs is None else [(column, part) for column, part in numbers.inputs.tolist()],
+        factors=factors,
+        shift=numbers.shift,
+        indicators=() if numbers.indicators is None else tuple(numbers.indicators.tolist()),
+        indicator_weights=None if numbers.indicators is None else marked,
+        categories=_categories(recipe.strings, named, language, categories),
+    )
 
 
-def _fold_scaling(
-    weights: FloatArray, intercept: FloatArray, shift: FloatArray | None, divide: FloatArray | None
-) -> tuple[FloatArray, FloatArray]:
-    with np.errstate(over="ignore", invalid="ignore"):
-        if divide is not None:
-            weights = weights / divide
-        if shift is not None:
-            intercept = intercept - weights @ shift
-    if not (np.isfinite(weights).all() and np.isfinite(intercept).all()):
-        raise ExportError("the scaling of the features cannot be folded into the weights: they would exceed 1.8e308")
-    return weights, intercept
+def _categories(
+    blocks: Sequence[Categories | Words], weights: FloatArray, language: str, supported: bool
+) -> tuple[Category, ...]:
+    found, at = [], 0
+    for block in blocks:
+        if isinstance(block, Words):
+            raise ExportError(f"{language} export does not support text columns ({block.name!r}); export to JSON")
+        if not supported:
+            raise ExportError(f"{language} export does not support categorical columns ({block.name!r}); export to SQL or JSON")
+        mine = weights[:, at : at + block.width]
+        n = len(block.values)
+        found.append(Category(block.name, tuple(block.values), mine[:, :n], mine[:, n] if block.missing else None))
+        at += block.width
+    return tuple(found)
 
 
 def labels_of(model: Model) -> list[Label]:
@@ -224,7 +247,7 @@ def names_of(model: Model) -> tuple[str, ...]:
     return tuple(f"x{j}" for j in range(model.n_features)) if names is None else tuple(names)
 
 
-def inputs_of(recipe: Recipe) -> tuple[str, ...]:
+def columns_of(recipe: Recipe) -> tuple[str, ...]:
     """The names of the numeric columns that a recipe reads."""
     if recipe.kind == "table":
         return tuple(recipe.number_names)

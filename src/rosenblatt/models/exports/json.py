@@ -1,16 +1,21 @@
 """A model as JSON: everything needed to score rows in any language, with numbers that read back to the same bits.
 
-{"format": "rosenblatt linear model", "version": 1,
+{"format": "rosenblatt linear model", "version": 2,
  "how": ["instructions for scoring a row"],
  "columns": ["size", ...],               the numeric columns, in this order
  "recipe": null, or                      the steps from columns to features:
     {"fill": [...] or null,              replaces a missing number of each column
-     "products": [[0], [1], [0, 0], ...] or null (the features are the columns themselves),
+     "inputs": [[0, "value"], [1, "hour sin"], ...] or null (the inputs are the columns themselves),
+     "products": [[0], [1], [0, 0], ...] or null (the features are the inputs themselves),
      "shift": [...] or null, "divide": [...] or null,      feature j is (product - shift[j])/divide[j]
-     "blocks": [{"column": "color", "values": ["blue", ...]},        one more feature for each value,
+     "indicators": [0, 3, ...],          columns with one more feature: 1 if the cell is missing
+     "blocks": [{"column": "color", "values": ["blue", ...], "missing": true},     one more feature for each value,
                 {"column": "message", "words": ["cash", ...]}, ...]},    or for each word
  "classes": ["no", "yes"], "pairs": null or [[0, 1], [0, 2], ...],
  "weights": [[...], ...], "intercept": [...],              a row of weights and an intercept for each head
+ "probabilities": null, or the map from scores, with an instruction: {"how": ..., "map": "sigmoid", "a": [...], "b": [...]},
+    {"how": ..., "map": "temperature", "temperature": 1.5},
+    {"how": ..., "map": "isotonic", "scores": [[...], ...], "values": [[...], ...]},
  "model": {"kind": "Perceptron", "provenance": {...}}}
 """
 
@@ -22,8 +27,10 @@ from typing import TYPE_CHECKING, Any
 
 from ...array_types import FloatArray
 from ...preprocessing.categorical import Categories, Words
+from ...preprocessing.date_parts import PARTS
 from ..model import Model
-from .export import inputs_of, labels_of, names_of, recipe_of, weights_of
+from .export import columns_of, labels_of, names_of, recipe_of, weights_of
+from .probabilities import as_json
 
 if TYPE_CHECKING:
     from ...preprocessing.recipe import Recipe
@@ -41,10 +48,19 @@ SCORE_PAIRS = (
     "The class with the largest votes + (duels + 0.5 / (lost + 1)) / (number of classes) wins, the first one if tied."
 )
 COMPUTE_FEATURES = (
-    "Order of the features: the products of the columns, each shifted and divided; then block by block: "
-    "for each of a block's values 1 if the cell is that value, else 0; "
+    "Order of the features: the products of the inputs, each shifted and divided; "
+    "then for each of the indicators 1 if the cell of that column is missing, else 0; then block by block: "
+    "for each of a block's values 1 if the cell is that value, else 0, "
+    'and if "missing" is true 1 if the cell is missing, else 0; '
     "for each of a block's words 1/sqrt(m) if it is among the m known words of the cell, else 0. "
     "Words are runs of two or more letters, digits or underscores in lower case, each counted once."
+)
+
+COMPUTE_DATES = (
+    "A column of dates holds the number t of days since 1970-01-01, with the time as a fraction; "
+    "one of times the fraction of a day. "
+    'The part "value" is t; the others are the sine or the cosine of 2 pi p, '
+    "where p of the hour is t - floor(t), of the weekday (floor(t) + 3)/7, and of the year t/365.2425."
 )
 
 
@@ -55,37 +71,46 @@ def to_json(model: Model) -> str:
     how = SCORE_PAIRS if model.pairs else SCORE_TWO_CLASSES if k == 2 else SCORE_MORE_CLASSES
     content = {
         "format": "rosenblatt linear model",
-        "version": 1,
-        "how": [how] if recipe is None else [how, COMPUTE_FEATURES],
-        "columns": list(names_of(model) if recipe is None else inputs_of(recipe)),
+        "version": 2,
+        "how": [how, *_instructions(recipe)],
+        "columns": list(names_of(model) if recipe is None else columns_of(recipe)),
         "recipe": None if recipe is None else _recipe(recipe),
         "classes": labels_of(model),
         "pairs": list(combinations(range(k), 2)) if model.pairs else None,
         "weights": weights.tolist(),
         "intercept": intercept.tolist(),
+        "probabilities": as_json(model.probability_map, k),
         "model": {"kind": model.kind, "provenance": model.provenance},
     }
     lines = (f" {json.dumps(name)}: {json.dumps(value, allow_nan=False)}" for name, value in content.items())
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
+def _instructions(recipe: Recipe | None) -> list[str]:
+    if recipe is None:
+        return []
+    return [COMPUTE_FEATURES, COMPUTE_DATES] if recipe.dates else [COMPUTE_FEATURES]
+
+
 def _recipe(recipe: Recipe) -> dict[str, Any]:
     numbers = recipe.numbers
     products = None
     if numbers.degree > 1:
-        products = [numbers.polynomial.factors(feature) for feature in range(numbers.width)]
+        products = [numbers.polynomial.factors(feature) for feature in range(numbers.polynomial.width)]
     return {
-        "fill": _numbers(numbers.means),
+        "fill": _numbers(numbers.fill),
+        "inputs": None if numbers.inputs is None else [[column, PARTS[part]] for column, part in numbers.inputs.tolist()],
         "products": products,
         "shift": _numbers(numbers.shift),
         "divide": _numbers(numbers.divide),
+        "indicators": [] if numbers.indicators is None else numbers.indicators.tolist(),
         "blocks": [_block(block) for block in recipe.strings],
     }
 
 
 def _block(block: Categories | Words) -> dict[str, Any]:
     if isinstance(block, Categories):
-        return {"column": block.name, "values": list(block.values)}
+        return {"column": block.name, "values": list(block.values), "missing": block.missing}
     return {"column": block.name, "words": list(block.words)}
 
 

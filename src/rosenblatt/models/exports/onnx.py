@@ -1,4 +1,5 @@
-"""A model as an ONNX graph in double precision: input `rows` (float64, N x columns), outputs `label` and `scores`.
+"""A model as an ONNX graph in double precision: input `rows` (float64, N x columns), outputs `label` and `scores`, and
+`probabilities` (N x classes) if the model has them.
 
 Two classes have one score, above 0 for the second class. More classes have one score each; the largest wins, the first one if
 tied. The metadata entry `columns` is a JSON list of the column names.
@@ -13,8 +14,10 @@ import numpy as np
 
 from ... import __version__
 from ...array_types import Array
+from ...preprocessing.date_parts import cycle_of
 from ..model import Model
 from .export import ExportError, Formula, formula_of
+from .probabilities import add_to_graph
 
 OPSET_VERSION, IR_VERSION = 17, 8
 
@@ -27,35 +30,46 @@ def to_onnx(model: Model) -> bytes:
     except ImportError:
         raise ImportError("ONNX export needs the package onnx: pip install 'rosenblatt[onnx]'") from None
 
-    graph = _Graph()
-    rows = "rows"
+    graph = Graph()
+    rows, missing = "rows", ""
     if formula.fill is not None:
         missing = graph.add("IsNaN", [rows])
         rows = graph.add("Where", [missing, graph.constant("fill", np.asarray(formula.fill, np.float64)), rows])
-    features = _products(graph, formula, rows)
+    features = _products(graph, formula, _inputs(graph, formula, rows))
+    if formula.shift is not None:
+        features = graph.add("Sub", [features, graph.constant("shift", formula.shift)])
     product = graph.add("MatMul", [features, graph.constant("weights", np.ascontiguousarray(formula.weights.T))])
+    if formula.indicator_weights is not None:
+        chosen = graph.add("Gather", [missing, graph.constant("indicators", np.array(formula.indicators, np.int64))], axis=1)
+        marks = graph.add("Cast", [chosen], to=_double())
+        weights = graph.constant("indicator_weights", np.ascontiguousarray(formula.indicator_weights.T))
+        product = graph.add("Add", [product, graph.add("MatMul", [marks, weights])])
     pairs = formula.pairs
     planes = graph.add("Add", [product, graph.constant("intercept", formula.intercept)], "planes" if pairs else "scores")
     if pairs:
         _pair_votes(graph, formula, planes)
-    label_type = _label(graph, formula)
+    label_type, k = _label(graph, formula), len(formula.classes)
+    outputs = [
+        helper.make_tensor_value_info("label", label_type, ["N"]),
+        helper.make_tensor_value_info("scores", _double(), ["N", 1 if k == 2 else k]),
+    ]
+    if model.probability_map is not None:
+        add_to_graph(graph, model.probability_map, k)
+        outputs.append(helper.make_tensor_value_info("probabilities", _double(), ["N", k]))
     made = helper.make_graph(
         graph.nodes, "rosenblatt",
-        [helper.make_tensor_value_info("rows", _double(), ["N", len(formula.inputs)])],
-        [
-            helper.make_tensor_value_info("label", label_type, ["N"]),
-            helper.make_tensor_value_info("scores", _double(), ["N", 1 if len(formula.classes) == 2 else len(formula.classes)]),
-        ],
+        [helper.make_tensor_value_info("rows", _double(), ["N", len(formula.columns)])],
+        outputs,
         graph.constants,
     )  # fmt: skip
     exported = helper.make_model(made, opset_imports=[helper.make_opsetid("", OPSET_VERSION)], ir_version=IR_VERSION)
     exported.producer_name, exported.producer_version = "rosenblatt", __version__
-    helper.set_model_props(exported, {"columns": json.dumps(list(formula.inputs)), "kind": model.kind})
+    helper.set_model_props(exported, {"columns": json.dumps(list(formula.columns)), "kind": model.kind})
     checker.check_model(exported)
     return bytes(exported.SerializeToString())
 
 
-class _Graph:
+class Graph:
     """Collects the nodes and constants of a graph."""
 
     def __init__(self) -> None:
@@ -82,12 +96,39 @@ def _double() -> int:
     return int(TensorProto.DOUBLE)
 
 
-def _products(graph: _Graph, formula: Formula, rows: str) -> str:
-    """Add the terms of each row: its columns, or products of them, multiplied factor by factor."""
+def _inputs(graph: Graph, formula: Formula, rows: str) -> str:
+    """Add the inputs of each row: its columns, or parts of columns of dates."""
+    if formula.inputs is None:
+        return rows
+    columns, parts = np.array(formula.inputs, np.int64).reshape(-1, 2).T
+    if not formula.has_dates:
+        return graph.add("Gather", [rows, graph.constant("columns", columns.copy())], axis=1)
+    groups, order = [], np.argsort(parts, kind="stable")
+    for part in np.unique(parts).tolist():
+        cells = graph.add("Gather", [rows, graph.constant(f"columns_{part}", columns[parts == part])], axis=1)
+        groups.append(cells if part == 0 else _part(graph, cells, part))
+    grouped = graph.add("Concat", groups, axis=1) if len(groups) > 1 else groups[0]
+    return graph.add("Gather", [grouped, graph.constant("places", np.argsort(order).astype(np.int64))], axis=1)
+
+
+def _part(graph: Graph, days: str, part: int) -> str:
+    """Add the sine or cosine of the position of each date in a cycle."""
+    cycle, wave = cycle_of(part)
+    constants = {"offset": cycle.offset, "period": cycle.period, "turn": 2.0 * np.pi}
+    offset, period, turn = (graph.constant(f"{name}_{part}", np.array(value)) for name, value in constants.items())
+    day = graph.add("Floor", [days]) if cycle.whole else days
+    turns = graph.add("Div", [graph.add("Add", [day, offset]), period])
+    angle = graph.add("Mul", [graph.add("Sub", [turns, graph.add("Floor", [turns])]), turn])
+    return graph.add("Sin" if wave == "sin" else "Cos", [angle])
+
+
+def _products(graph: Graph, formula: Formula, rows: str) -> str:
+    """Add the terms of each row: its inputs, or products of them, multiplied factor by factor."""
     if formula.factors is None:
         return rows
     longest = max(map(len, formula.factors))
-    ones = len(formula.inputs)  # index of a column of ones, for terms with fewer factors
+    # Terms with fewer factors have the index of a column of ones.
+    ones = len(formula.columns if formula.inputs is None else formula.inputs)
     padded = np.array([[*term, *[ones] * (longest - len(term))] for term in formula.factors], np.int64)
     first = graph.add("Slice", [rows, graph.constant("from", np.array([0])), graph.constant("to", np.array([1])),
                                 graph.constant("axis", np.array([1]))])  # fmt: skip
@@ -101,7 +142,7 @@ def _products(graph: _Graph, formula: Formula, rows: str) -> str:
     return terms
 
 
-def _pair_votes(graph: _Graph, formula: Formula, planes: str) -> None:
+def _pair_votes(graph: Graph, formula: Formula, planes: str) -> None:
     """Add the votes of pairs, with a fraction that decides between equal votes, as `scores.votes_of_pairs` does."""
     k = len(formula.classes)
     sides = np.zeros((2, formula.heads, k))
@@ -125,7 +166,7 @@ def _pair_votes(graph: _Graph, formula: Formula, planes: str) -> None:
     graph.add("Add", [votes, graph.add("Div", [share, number])], "scores")
 
 
-def _label(graph: _Graph, formula: Formula) -> int:
+def _label(graph: Graph, formula: Formula) -> int:
     """Add the label's node; returns the ONNX type of the labels."""
     from onnx import TensorProto
 

@@ -48,10 +48,12 @@ def to_sql(model: Model, *, table: str = "rows", columns: Sequence[str] | None =
         The query.
     """
     formula = formula_of(model, "SQL", categories=True)
+    if formula.has_dates:
+        problem = "SQL export does not support columns of dates, which databases store in many ways"
+        raise ExportError(f"{problem}; export to C, ONNX or JSON", "train with dates='ignore'", "--dates ignore")
     _check_size(formula)
     numbers, names = _columns(formula, columns)
-    cells = [_cell(formula, j, name) for j, name in enumerate(numbers)]
-    sums = [_sum(formula, h, cells, names) for h in range(formula.heads)]
+    sums = [_sum(formula, h, numbers, names) for h in range(formula.heads)]
     k = len(formula.classes)
     source = ".".join(identifier(part) for part in table.split(".")) + " AS t"
     if k == 2:
@@ -73,7 +75,7 @@ def _leads(score: str, scores: list[str]) -> str:
 
 def _check_size(formula: Formula) -> None:
     for size, most, what in (
-        (len(formula.inputs) + len(formula.categories), MAX_COLUMNS, "columns"),
+        (len(formula.columns) + len(formula.categories), MAX_COLUMNS, "columns"),
         (formula.weights.size + sum(c.weights.size for c in formula.categories), MAX_WEIGHTS, "weights"),
         (len(formula.classes), MAX_CLASSES, "classes"),
     ):
@@ -82,11 +84,11 @@ def _check_size(formula: Formula) -> None:
 
 
 def _columns(formula: Formula, columns: Sequence[str] | None) -> tuple[list[str], list[str]]:
-    own = [*formula.inputs, *(category.column for category in formula.categories)]
+    own = [*formula.columns, *(category.column for category in formula.categories)]
     found = own if columns is None else list(columns)
     if len(found) != len(own):
         raise ExportError(f"columns must name the {len(own)} columns that the model reads, got {len(found)} names")
-    n = len(formula.inputs)
+    n = len(formula.columns)
     return [identifier(name) for name in found[:n]], [identifier(name) for name in found[n:]]
 
 
@@ -95,20 +97,26 @@ def _cell(formula: Formula, j: int, name: str) -> str:
     return cell if formula.fill is None else f"COALESCE({cell}, {number(formula.fill[j])})"
 
 
-def _sum(formula: Formula, h: int, cells: list[str], names: list[str]) -> str:
-    terms = [
-        f"{number(weight)} * {' * '.join(cells[j] for j in term)}"
-        for weight, term in zip(formula.weights[h], formula.terms, strict=True)
-        if weight != 0.0
-    ]
+def _sum(formula: Formula, h: int, numbers: list[str], names: list[str]) -> str:
+    cells = [_cell(formula, j, name) for j, name in enumerate(numbers)]
+    columns = range(len(cells)) if formula.inputs is None else [column for column, _ in formula.inputs]
+    products = [" * ".join(cells[columns[j]] for j in term) for term in formula.terms]
+    if formula.shift is not None:
+        products = [f"({product} - {number(shift)})" for product, shift in zip(products, formula.shift, strict=True)]
+    terms = [f"{number(w)} * {product}" for w, product in zip(formula.weights[h], products, strict=True) if w != 0.0]
+    if formula.indicator_weights is not None:
+        for column, weight in zip(formula.indicators, formula.indicator_weights[h], strict=True):
+            terms.append(f"CASE WHEN t.{numbers[column]} IS NULL THEN {number(weight)} ELSE 0e0 END")
     for category, name in zip(formula.categories, names, strict=True):
         cases = [
-            f"WHEN {literal(value)} THEN {number(weight)}"
+            f"WHEN t.{name} = {literal(value)} THEN {number(weight)}"
             for value, weight in zip(category.values, category.weights[h], strict=True)
             if weight != 0.0
         ]
+        if category.missing is not None:
+            cases.insert(0, f"WHEN t.{name} IS NULL THEN {number(category.missing[h])}")
         if cases:
-            terms.append(f"CASE t.{name} {' '.join(cases)} ELSE 0e0 END")
+            terms.append(f"CASE {' '.join(cases)} ELSE 0e0 END")
     return _grouped([*terms, number(formula.intercept[h])])
 
 

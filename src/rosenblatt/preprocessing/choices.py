@@ -1,0 +1,34 @@
+"""The parameters with which a recipe is learned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ..data.readers import MISSING_CHOICES, Missing
+from ..validation import check_choice
+from .scaling import SCALES, Scale
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The parameters of `Recipe.learn`, which describes them."""
+
+    degree: int = 1
+    scale: Scale = "auto"
+    text: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    first: int | None = None
+    missing: Missing = "auto"
+    missing_indicator: bool = False
+    drop_constant: bool = False
+    in_memory: bool = True
+
+    def __post_init__(self) -> None:
+        check_choice("scale", self.scale, SCALES)
+        check_choice("missing", self.missing, MISSING_CHOICES)
+
+    @property
+    def fill(self) -> Literal["mean", "median"]:
+        """What replaces missing numbers. Files with missing cells that are refused have none in their training rows."""
+        return "median" if self.missing in ("auto", "median") else "mean"

@@ -1,0 +1,74 @@
+"""Dates and times as numbers: the day itself, and where it lies in its hour, week and year, as points on circles.
+
+A column of dates holds days since 1970-01-01, one of times the fraction of a day. A part "hour sin" is sin(2 pi p), where p is
+the position in the cycle, from 0 to 1: the fraction of the day, the weekday (Monday is 0) over 7, or days over 365.2425.
+The linear classifier then weighs a direction of each circle, such as evenings against mornings.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..array_types import FloatArray, IntArray
+
+
+class Cycle(NamedTuple):
+    """A cycle of `period` days, with the position (t + offset) / period modulo 1: t is the day, or its start if `whole`."""
+
+    period: float
+    whole: bool = False
+    offset: float = 0.0
+
+
+CYCLES = {"hour": Cycle(1.0), "weekday": Cycle(7.0, True, 3.0), "year": Cycle(365.2425)}  # 1970-01-01 was a Thursday
+# The parts of a column, by their numbers in model files: 0 is the column itself.
+PARTS = ("value", *(f"{cycle} {wave}" for cycle in CYCLES for wave in ("sin", "cos")))
+KINDS = {"date": ("weekday", "year"), "datetime": ("hour", "weekday", "year"), "time": ("hour",)}
+
+
+def parts_of(kind: str | None) -> list[int]:
+    """The numbers of the parts of a column of dates; of any other column, itself.
+
+    >>> [PARTS[part] for part in parts_of("time")], parts_of(None)
+    (['value', 'hour sin', 'hour cos'], [0])
+    """
+    cycles = () if kind is None else KINDS[kind]
+    return [0, *(part for part, name in enumerate(PARTS) if name.split()[0] in cycles)]
+
+
+def cycle_of(part: int) -> tuple[Cycle, str]:
+    """The cycle of a part, and the wave: "sin" or "cos"."""
+    name, wave = PARTS[part].split()
+    return CYCLES[name], wave
+
+
+def part_values(days: FloatArray, part: int) -> FloatArray:
+    """A part of each number of days; NaN stays NaN.
+
+    >>> part_values(np.array([0.25, 1.5]), PARTS.index("hour sin")).round(9).tolist()
+    [1.0, 0.0]
+    """
+    if part == 0:
+        return days
+    cycle, wave = cycle_of(part)
+    turns = ((np.floor(days) if cycle.whole else days) + cycle.offset) / cycle.period
+    angles = 2.0 * np.pi * (turns - np.floor(turns))
+    values: FloatArray = np.sin(angles) if wave == "sin" else np.cos(angles)
+    return values
+
+
+def expand_parts(X: FloatArray, inputs: IntArray) -> FloatArray:
+    """The parts of columns that are listed as pairs of a column and a part."""
+    if not (inputs[:, 1] != 0).any():
+        return X[:, inputs[:, 0]]
+    out = np.empty((len(X), len(inputs)))
+    for place, (column, part) in enumerate(inputs.tolist()):
+        out[:, place] = part_values(X[:, column], part)
+    return out
+
+
+def part_name(column: str, part: int) -> str:
+    """The name of a part, such as "sold (weekday sin)"; the column itself keeps its name."""
+    return column if part == 0 else f"{column} ({PARTS[part]})"

@@ -1,0 +1,279 @@
+"""Several classes with one multinomial logistic loss.
+
+Problem    min over W, b:  1/2 sum_m |w_m|^2 + sum_i C_i (log sum_m exp(s_im) - s_il),
+           s_im = <w_m, x_i> + b_m, l the class of row i.
+           A penalized intercept is one more weight of its class; a free one has no penalty, and the intercepts sum to 0.
+Dual       max over p:  sum_i C_i H(p_i) - 1/2 sum_m |sum_i C_i ([m = l] - p_im) x_i|^2,  H(p) = -sum_m p_m log p_m,
+           s.t.  p_i >= 0, sum_m p_im = 1, and sum_i C_i ([m = l] - p_im) = 0 for every class if the intercept is free.
+Guarantee  For all W, b and every feasible p: dual(p) <= optimum <= primal(W, b). The probabilities of weights are feasible but
+           for the sums of a free intercept, to which they are moved along their curvatures; the gap is |gradient in W|^2/2.
+Reference  M. Collins, A. Globerson, T. Koo, X. Carreras and P. Bartlett, JMLR 9 (2008).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+from scipy.special import xlogy
+
+from ..array_types import FloatArray, IntArray
+from ..data.problem import rows_width
+from ..kernels.linear.logistic import add_squares
+from ..kernels.linear.multinomial import multinomial_gradient, multinomial_product
+from ..kernels.linear.row_blocks import combine
+from ..kernels.linear.rows import CSR, Rows
+from ..parallel import in_order
+from .limits import SolverLimits
+from .logistic import MAX_DENSE_COLUMNS, MAX_SPANS, MAX_SPARSE_COLUMNS, VALUES_PER_SPAN
+from .row_blocks import Blocks, add_to_diagonal, cholesky_factor, solve_factored
+from .truncated_newton import Solve, minimize
+
+BLOCK_VALUES = 1 << 15  # values of dense rows in a product: they stay in the cache of a core
+MAX_MATRIX_VALUES = 1 << 25  # numbers in the Cholesky factors of all classes
+MAX_BISECTIONS, FLAT_SHARE = 30, 0.1  # of a line search; the slope at its end, relative to the first
+
+
+@dataclass(frozen=True)
+class Multinomial:
+    """The solution of a multinomial problem."""
+
+    W: FloatArray  # k x d
+    bias: FloatArray  # k
+    multipliers: FloatArray  # n x k, C_i ([m = l] - p_im): rows sum to 0, w_m = sum_i a_im x_i up to the gap
+    primal: float
+    dual: float
+    n_iter: int  # Newton steps
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.multipliers)
+
+    @property
+    def gap(self) -> float:
+        """(primal - dual)/primal"""
+        if not np.isfinite(self.primal):
+            return np.inf
+        return max(0.0, self.primal - self.dual) / self.primal if self.primal > 0.0 else 0.0
+
+
+class MultinomialLoss:
+    """The objective at v, the weights and intercepts of all classes, for `truncated_newton`.
+
+    v is classes x (features, 1) for dense rows, (features, 1) x classes for sparse ones, flattened.
+    """
+
+    def __init__(self, rows: Rows, codes: IntArray, k: int, costs: FloatArray, x0: float, free: bool, n_jobs: int) -> None:
+        self.rows, self.k, self.x0, self.free, self.n_jobs = rows, k, x0, free, n_jobs
+        self.n, self.width, self.sparse = len(codes), rows_width(rows), isinstance(rows, CSR)
+        self.wanted = np.flatnonzero(costs > 0.0)
+        self.codes, self.costs = codes[self.wanted].astype(np.int64), np.ascontiguousarray(costs[self.wanted])
+        self.shape = (self.width + 1, k) if self.sparse else (k, self.width + 1)
+        self.penalty = np.ones(self.shape)
+        self.of_classes(self.penalty)[:, -1] = 0.0 if free and x0 != 0.0 else 1.0
+        self.shares = np.empty((len(self.wanted), k))
+        self.totals = np.bincount(self.codes, self.costs, k)
+        stored = len(self.wanted) * rows.values.size / max(1, self.n)
+        parts = int(min(MAX_SPANS, stored * k // VALUES_PER_SPAN, stored // (4 * self.width + 1))) or 1
+        self.spans = list(pairwise(np.linspace(0, len(self.wanted), parts + 1).astype(int).tolist()))
+        narrow = self.width <= (MAX_SPARSE_COLUMNS if self.sparse else MAX_DENSE_COLUMNS)
+        self.blocked = narrow and k * self.width**2 <= MAX_MATRIX_VALUES
+        self.has_matrix = False  # the blocks on the diagonal are not all of the Hessian
+        self.matrix_passes = 5.0 + self.width / 8.0 if self.blocked else 5.0
+
+    def of_classes(self, V: FloatArray) -> FloatArray:
+        """Weights in the layout of the rows as classes x (features, 1)."""
+        return V.T if self.sparse else V
+
+    def _split(self, v: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """W in the layout of the rows, and b = x_0 v_0."""
+        V = v.reshape(self.shape)
+        if self.sparse:
+            return V[:-1], self.x0 * V[-1]
+        return V[:, :-1], self.x0 * V[:, -1]
+
+    def _dense_blocks(self, start: int, stop: int) -> Iterator[tuple[slice, FloatArray]]:
+        """Dense rows in blocks, as float64."""
+        step = max(16, BLOCK_VALUES // max(1, self.width))
+        for first in range(start, stop, step):
+            part = slice(first, min(first + step, stop))
+            values = self.rows.values[part] if len(self.wanted) == self.n else self.rows.values[self.wanted[part]]
+            yield part, values.astype(np.float64, copy=False)
+
+    def at(self, v: FloatArray) -> tuple[float, FloatArray]:
+        """The objective and its gradient at v."""
+        (W, b), gradient = self._split(v), self.penalty * v.reshape(self.shape)
+        value = 0.5 * float(v @ gradient.ravel())
+        part_of_W = gradient[:-1] if self.sparse else gradient[:, :-1]
+
+        def add(span: tuple[int, int]) -> tuple[float, FloatArray]:
+            return self._sparse_span(span, W, b) if self.sparse else self._dense_span(span, W, b)
+
+        for loss, own in in_order(add, self.spans, self.n_jobs):
+            value += loss
+            part_of_W += own
+        self.of_classes(gradient)[:, -1] += self.x0 * (self.costs @ self.shares - self.totals)
+        return value, gradient.ravel()
+
+    def _sparse_span(self, span: tuple[int, int], W: FloatArray, b: FloatArray) -> tuple[float, FloatArray]:
+        part, own = slice(*span), np.zeros(W.shape)
+        moves = np.empty(self.k)
+        assert isinstance(self.rows, CSR)
+        wanted, codes, costs = self.wanted[part], self.codes[part], self.costs[part]
+        return multinomial_gradient(self.rows, wanted, codes, costs, W, b, self.shares[part], moves, own), own
+
+    def _dense_span(self, span: tuple[int, int], W: FloatArray, b: FloatArray) -> tuple[float, FloatArray]:
+        loss, own, transposed = 0.0, np.zeros(W.shape), np.ascontiguousarray(W.T)
+        for part, X in self._dense_blocks(*span):
+            costs, places = self.costs[part], np.arange(len(X))
+            scores = X @ transposed
+            scores += b
+            scores -= scores.max(axis=1, keepdims=True)
+            chosen = scores[places, self.codes[part]]
+            np.exp(scores, out=scores)
+            mass = scores.sum(axis=1)
+            loss += float(costs @ (np.log(mass) - chosen))
+            np.divide(scores, mass[:, None], out=self.shares[part])
+            moves = self.shares[part] * costs[:, None]
+            moves[places, self.codes[part]] -= costs
+            own += moves.T @ X
+        return loss, own
+
+    def product(self, p: FloatArray) -> FloatArray:
+        """The Hessian times p."""
+        (W, b), out = self._split(p), self.penalty * p.reshape(self.shape)
+        part_of_W, columns = (out[:-1] if self.sparse else out[:, :-1]), self.of_classes(out)
+
+        def add(span: tuple[int, int]) -> tuple[FloatArray, FloatArray]:
+            return self._sparse_product(span, W, b) if self.sparse else self._dense_product(span, W, b)
+
+        for own, own_b in in_order(add, self.spans, self.n_jobs):
+            part_of_W += own
+            columns[:, -1] += self.x0 * own_b
+        return out.ravel()
+
+    def _sparse_product(self, span: tuple[int, int], W: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+        part, own, own_b = slice(*span), np.zeros(W.shape), np.zeros(self.k)
+        assert isinstance(self.rows, CSR)
+        wanted, costs, shares = self.wanted[part], self.costs[part], self.shares[part]
+        multinomial_product(self.rows, wanted, costs, shares, W, b, np.empty(self.k), own, own_b)
+        return own, own_b
+
+    def _dense_product(self, span: tuple[int, int], W: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+        own, own_b, transposed = np.zeros(W.shape), np.zeros(self.k), np.ascontiguousarray(W.T)
+        for part, X in self._dense_blocks(*span):
+            moves, shares = X @ transposed, self.shares[part]
+            moves += b
+            moves -= np.einsum("rm,rm->r", shares, moves)[:, None]
+            moves *= shares
+            moves *= self.costs[part][:, None]
+            own += moves.T @ X
+            own_b += moves.sum(axis=0)
+        return own, own_b
+
+    def precondition(self) -> Solve:
+        """A function that multiplies by the inverses of the blocks of the Hessian on the diagonal, or of the diagonal."""
+        weights = [self.costs * p * (1.0 - p) for p in self.shares.T]
+        penalty = self.of_classes(self.penalty)
+        if not self.blocked:
+            squares = penalty.copy()
+            for own, bends in zip(squares, weights, strict=True):
+                add_squares(self.rows, self.wanted, bends, own[:-1])
+                own[-1] += self.x0**2 * float(bends.sum())
+            diagonal = self.of_classes(squares).ravel()
+            return lambda right: right / diagonal
+        blocks = Blocks(self.rows, self.wanted, np.ones(len(self.wanted)), self.x0, self.width)
+        factors = []
+        for own, bends in zip(penalty, weights, strict=True):
+            H = blocks.gram(bends, self.n_jobs)
+            add_to_diagonal(H, own)
+            factors.append(cholesky_factor(H))
+        return partial(self._solve, factors)
+
+    def _solve(self, factors: list[FloatArray], right: FloatArray) -> FloatArray:
+        out = np.empty(self.shape)
+        given, found = self.of_classes(right.reshape(self.shape)), self.of_classes(out)
+        for m, factor in enumerate(factors):
+            found[m] = solve_factored(factor, given[m])
+        return out.ravel()
+
+    def line_search(self, v: FloatArray, direction: FloatArray) -> float:
+        """A t in (0, 1) with a small slope on the line, by bisection; the slope is negative at 0 and positive at 1."""
+        first, low, high = float(self.at(v)[1] @ direction), 0.0, 1.0
+        for _ in range(MAX_BISECTIONS):
+            middle = 0.5 * (low + high)
+            slope = float(self.at(v + middle * direction)[1] @ direction)
+            if abs(slope) <= FLAT_SHARE * abs(first):
+                return middle
+            low, high = (middle, high) if slope < 0.0 else (low, middle)
+        return high
+
+    def gap_at(self, gradient: FloatArray) -> float:
+        """The gap that `solution` will find, if the intercepts are at their best."""
+        columns = self.of_classes(gradient.reshape(self.shape))
+        counted = columns[:, :-1] if self.free else columns
+        return 0.5 * float(np.square(counted).sum())
+
+    def solution(self, v: FloatArray, value: float) -> Multinomial:
+        """The weights, their multipliers and the bounds; `at(v)` was called last."""
+        shares = self._balanced() if self.free else self.shares.copy()
+        entropy = -float(self.costs @ xlogy(shares, shares).sum(axis=1))
+        signed = -self.costs[:, None] * shares
+        signed[np.arange(len(signed)), self.codes] += self.costs
+        dual = entropy - 0.5 * self._length(signed)
+        multipliers = np.zeros((self.n, self.k))
+        multipliers[self.wanted] = signed
+        W, b = self._split(v)
+        W, b = np.array(W.T if self.sparse else W, order="C"), b - b.mean() if self.free else b.copy()
+        return Multinomial(W, b, multipliers, value, dual, 0)
+
+    def _length(self, signed: FloatArray) -> float:
+        """sum_m |sum_i a_im p_i|^2"""
+        total = 0.0 if self.free else self.x0**2 * float(np.square(signed.sum(axis=0)).sum())
+        for column in np.ascontiguousarray(signed.T):
+            w = np.zeros(self.width)
+            combine(self.rows, self.wanted, column, w)
+            total += float(w @ w)
+        return total
+
+    def _balanced(self) -> FloatArray:
+        """The probabilities, moved to the sums that a free intercept requires: those of the classes.
+
+        They move along their curvatures if that keeps them positive. The rest is made up by mixing in the shares of the
+        classes, which have these sums, after a change that makes up for the sums of the others.
+        """
+        p, C = self.shares, self.costs
+        curvature = np.diag(C @ p) - (p * C[:, None]).T @ p
+        shift = np.linalg.lstsq(curvature, C @ p - self.totals, rcond=None)[0]
+        factors = 1.0 - (shift - (p @ shift)[:, None])
+        p = p * factors if float(factors.min()) > 0.0 else p.copy()
+        p /= p.sum(axis=1, keepdims=True)
+        excess = C @ p - self.totals
+        share = min(1.0, 2.0 * float(np.max(np.maximum(excess, 0.0) / self.totals)))
+        if share > 0.0:
+            mixed = np.maximum(self.totals - excess * (1.0 - share) / share, 0.0)
+            p = (1.0 - share) * p + share * mixed / mixed.sum()
+        return p
+
+
+def solve_multinomial(
+    rows: Rows,
+    codes: IntArray,
+    k: int,
+    costs: FloatArray,
+    *,
+    x0: float,
+    free: bool,
+    limits: SolverLimits,
+    start: Multinomial | None = None,
+) -> Multinomial:
+    """The solution; the gap is at most `limits.tol`, or as small as float64 allows."""
+    loss = MultinomialLoss(rows, codes, k, costs, x0, free, limits.n_jobs)
+    v = np.zeros(loss.shape)
+    if start is not None:
+        loss.of_classes(v)[:] = np.column_stack([start.W, start.bias / (x0 or 1.0)])
+    found, _, steps, _ = minimize(loss, v.ravel(), limits)
+    return replace(found, n_iter=steps)

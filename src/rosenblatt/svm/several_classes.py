@@ -1,0 +1,116 @@
+"""A soft margin on rows of two or more classes: one binary problem for each class or pair, or one joint problem."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..array_types import Array, FloatArray, IntArray
+from ..kernels.linear.rows import Rows
+from ..parallel import in_order
+from ..progress import ProgressCallback, problem_callback
+from .crammer_singer import CrammerSinger, solve_crammer_singer
+from .hard_margin import hard_margin, prefer_hard_margin
+from .limits import SolverLimits
+from .logistic import BinaryLogistic, solve_logistic
+from .multinomial import Multinomial, solve_multinomial
+from .problem import BinarySVM, Head, Solution, heads
+from .solver_choice import solve_binary_svm
+from .ties import settle_rows_on_plane, settle_ties
+
+HARD_MARGIN_C = 1e3  # above this C the hard margin may be the solution
+
+
+class Solved(NamedTuple):
+    """A binary problem: its solution, the iterations, and the name of the solver."""
+
+    solution: Solution
+    steps: int
+    solver: str
+
+
+@dataclass(frozen=True)
+class SoftMarginTask:
+    """The rows of all classes, and what a soft margin minimizes on them."""
+
+    rows: Rows
+    codes: IntArray
+    classes: Array
+    weights: FloatArray | None  # of the rows, which scale C; None: every row has weight 1
+    scheme: str
+    C: float
+    loss: str
+    solver: str
+    x0: float
+    free: bool  # the intercept has no penalty
+    limits: SolverLimits
+    threads: int
+    progress: ProgressCallback | None
+
+    @property
+    def row_weights(self) -> FloatArray:
+        """The weight of every row; one number that is broadcast if all are 1."""
+        # With two classes, a joint problem has w_1 = -w_0 = w/2: it is the binary problem with twice the C.
+        share = 2.0 if self.scheme in ("crammer_singer", "multinomial") and len(self.classes) == 2 else 1.0
+        return np.broadcast_to(share, len(self.codes)) if self.weights is None else share * self.weights
+
+    def solve_jointly(self, start: CrammerSinger | Multinomial | None) -> CrammerSinger | Multinomial:
+        """Solve one problem for all classes (Crammer and Singer, or multinomial)."""
+        if self.loss == "logistic":
+            assert not isinstance(start, CrammerSinger)
+            return solve_multinomial(
+                self.rows, self.codes, len(self.classes), self.C * self.row_weights, x0=self.x0, free=self.free,
+                limits=replace(self.limits, n_jobs=self.threads, progress=self.progress), start=start,
+            )  # fmt: skip
+        assert not isinstance(start, Multinomial)
+        return solve_crammer_singer(
+            self.rows, self.codes, len(self.classes), self.C * self.row_weights, x0=self.x0, free=self.free,
+            tol=self.limits.tol, max_iter=self.limits.max_iter, seed=self.limits.seed, start=start, progress=self.progress,
+        )  # fmt: skip
+
+    def solve_each(self, before: list[Any] | None) -> tuple[list[Solved], list[IntArray]]:
+        """Solve all binary problems; return the answers, and the rows of each if a problem has the rows of a pair only."""
+        rows, codes, weights = self.rows, self.codes, self.row_weights
+        problems = heads(rows, codes, len(self.classes), self.scheme, weights=self.weights, x0=self.x0)
+        inner = self.threads if len(problems) == 1 else 1
+        limits = replace(self.limits, n_jobs=inner)
+        pair_rows = [head.rows_that_count() for head in problems if head.pair and np.isfinite(self.C)]
+
+        def solve(h: int) -> Solved:
+            head, effort = problems[h], replace(limits, progress=problem_callback(self.progress, h, len(problems)))
+            start = before[h] if before else None
+            if not head.pair or np.inf == self.C:
+                return self._solve_binary(head, weights, effort, start)
+            # A pair is solved on a copy of its rows: with many classes they are a small part of all rows.
+            places = pair_rows[h]
+            if self.loss != "logistic" and start is not None and len(start.multipliers) == len(codes):
+                start = start.at(places)
+            return self._solve_binary(head.alone(places), weights[places], effort, start)
+
+        results = list(in_order(solve, range(len(problems)), self.threads if inner == 1 else 1))
+        if problems[0].negative is None and self.loss == "hinge" and np.isfinite(self.C):
+            settled = settle_ties(rows, codes, [each.solution for each in results], self.x0, self.free, limits.tol)
+            results = [each._replace(solution=found) for found, each in zip(settled, results, strict=True)]
+        return results, pair_rows
+
+    def _solve_binary(self, head: Head, weights: FloatArray, limits: SolverLimits, start: Solution | None) -> Solved:
+        problem = head.problem
+        if np.inf == self.C:
+            return Solved(*hard_margin(problem, limits, self.classes[head.positive], head.about(self.classes)))
+        # If all rows have the same C, one number is broadcast.
+        costs = np.broadcast_to(self.C * weights[0], len(weights)) if weights.strides == (0,) else self.C * weights
+        if problem.visited is not None:
+            costs = np.zeros(len(weights))
+            costs[problem.visited] = self.C * weights[problem.visited]
+        if self.loss == "logistic":
+            logistic = BinaryLogistic(problem.rows, problem.signs, costs, False, problem.x0, self.free)
+            return Solved(*solve_logistic(logistic, limits, start), "newton")
+        svm = BinarySVM(problem.rows, problem.signs, costs, self.loss == "squared_hinge", problem.x0, self.free)
+        answer = found, steps, solver = solve_binary_svm(svm, self.solver, limits, start)
+        if found.gap > limits.tol and self.loss == "hinge" and (self.free or self.x0 == 0.0) and self.C > HARD_MARGIN_C:
+            found, steps, solver = prefer_hard_margin(problem, svm, limits, answer)
+        if head.negative is not None and self.loss == "hinge":
+            found = settle_rows_on_plane(problem.rows, problem.signs, found, problem.x0, self.free, limits.tol)
+        return Solved(found, steps, solver)

@@ -1,0 +1,132 @@
+"""Newton's method for smooth convex objectives, with the steps computed by preconditioned conjugate gradients.
+
+Update     H d = -g, H the Hessian at v and g the gradient;  v += t d, t = 1 unless the objective would not decrease enough.
+           If the preconditioner is H itself, d is exact. A preconditioner from an earlier point, or from a sample of the rows,
+           is kept as long as the products with H that it leaves to make take less time than a new one.
+Guarantee  the objective decreases with every step; near the minimum, the error of a step is the square of that before it.
+Reference  R. Dembo, S. Eisenstat and T. Steihaug, SIAM J. Numer. Anal. 19 (1982); S. Nash, J. Comput. Appl. Math. 124 (2000).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, TypeAlias, TypeVar
+
+import numpy as np
+
+from ..array_types import FloatArray
+from .limits import SolverLimits
+
+Solve: TypeAlias = Callable[[FloatArray], FloatArray]
+
+SUFFICIENT = 1e-3  # share of the expected decrease that a full step must reach
+FORCING = 0.1  # a step leaves at most this share of the gradient
+SPARE = 0.1  # share of the tolerated gap that a step may leave
+MAX_PRODUCTS = 400  # products with the Hessian in one step
+ROUNDING_SHARE = 1e-15  # decreases below this share of the objective are rounding errors
+MAX_LOST_STEPS = 3  # steps that do not decrease the gap, within rounding errors, before the end
+
+
+class Certified(Protocol):
+    """What is known of a point: the relative gap."""
+
+    @property
+    def gap(self) -> float: ...
+
+
+Found = TypeVar("Found", bound=Certified, covariant=True)
+
+
+class Smooth(Protocol[Found]):
+    """A smooth convex objective."""
+
+    matrix_passes: float  # the work of `precondition`, in products
+    has_matrix: bool  # whether the preconditioner is the inverse of the Hessian
+
+    def at(self, v: FloatArray) -> tuple[float, FloatArray]:
+        """The objective and the gradient at v, which the other methods use then."""
+
+    def product(self, p: FloatArray) -> FloatArray:
+        """The Hessian times p."""
+
+    def precondition(self) -> Solve:
+        """A function that multiplies by the inverse of the Hessian, or of something near it."""
+
+    def line_search(self, v: FloatArray, direction: FloatArray) -> float:
+        """The best step along a direction."""
+
+    def gap_at(self, gradient: FloatArray) -> float:
+        """An estimate of the gap."""
+
+    def solution(self, v: FloatArray, value: float) -> Found:
+        """The point with its proved gap."""
+
+
+def minimize(
+    function: Smooth[Found], v: FloatArray, limits: SolverLimits, solve: Solve | None = None
+) -> tuple[Found, FloatArray, int, Solve | None]:
+    """The solution, its point, the number of steps, and the last preconditioner."""
+    value, gradient = function.at(v)
+    best: Found | None = None
+    steps = lost = products = 0
+    while True:
+        gap, done = function.gap_at(gradient), steps >= limits.max_iter
+        if done or lost or gap <= limits.tol * value:
+            found = function.solution(v, value)
+            if best is None or found.gap < best.gap:
+                best, lost = found, 0
+            limits.report(steps, best.gap)
+            if best.gap <= limits.tol or done or lost > MAX_LOST_STEPS:
+                return best, v, steps, solve
+        else:
+            limits.report(steps, gap / value)
+        fresh = solve is None or products > function.matrix_passes
+        if fresh:
+            solve = function.precondition()
+        assert solve is not None
+        if fresh and function.has_matrix:
+            direction, products = -solve(gradient), 0
+        else:
+            direction, products = conjugate_gradients(function.product, gradient, solve, SPARE * limits.tol * value)
+        decrease = -float(gradient @ direction)
+        lost += not decrease > ROUNDING_SHARE * value
+        v, value, gradient = _move(function, v, value, direction, decrease)
+        steps += 1
+
+
+def _move(
+    function: Smooth[Found], v: FloatArray, value: float, direction: FloatArray, decrease: float
+) -> tuple[FloatArray, float, FloatArray]:
+    """Make a full step, or one to the minimum on the line if that does not decrease the objective enough."""
+    ahead = v + direction
+    after, gradient = function.at(ahead)
+    if not after <= value - SUFFICIENT * decrease + ROUNDING_SHARE * abs(value):
+        ahead = ahead - function.line_search(ahead, -direction) * direction
+        after, gradient = function.at(ahead)
+    return ahead, after, gradient
+
+
+def conjugate_gradients(
+    product: Callable[[FloatArray], FloatArray], gradient: FloatArray, solve: Solve, enough: float
+) -> tuple[FloatArray, int]:
+    """An approximate solution d of H d = -g, and the number of products made.
+
+    It ends when the remainder r = -g - H d has |r|^2/2 <= `enough`, or at most the share FORCING of g in the norm of the
+    preconditioner.
+    """
+    d, r = np.zeros_like(gradient), -gradient
+    z = solve(r)
+    p, size = z, float(r @ z)
+    least = FORCING**2 * size
+    for made in range(1, MAX_PRODUCTS + 1):
+        Hp = product(p)
+        curvature = float(p @ Hp)
+        if not curvature > 0.0:
+            return (d if made > 1 else z), made
+        d, r = d + size / curvature * p, r - size / curvature * Hp
+        z = solve(r)
+        size, before = float(r @ z), size
+        if size <= least or 0.5 * float(r @ r) <= enough:
+            break
+        p = z + size / before * p
+    return d, made

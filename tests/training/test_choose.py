@@ -1,0 +1,129 @@
+"""What `train` chooses by itself: from the training rows alone, and the same each time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rosenblatt.catalog import ALGORITHMS
+from rosenblatt.training import choose as choosing
+from rosenblatt.training.request import Request
+from rosenblatt.training.train import train
+
+
+def write(path, rows, labels):
+    lines = [",".join([*map(str, row), f"c{label}"]) for row, label in zip(rows.round(6).tolist(), labels, strict=True)]
+    path.write_text("\n".join([",".join([*(f"x{j}" for j in range(rows.shape[1])), "label"]), *lines]) + "\n")
+    return str(path)
+
+
+@pytest.fixture
+def circle(tmp_path):
+    """Two classes that a plane cannot part, but products of columns can."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(160, 2)) * [1.0, 50.0]
+    return write(tmp_path / "circle.csv", rows, (rows[:, 0] ** 2 + (rows[:, 1] / 50.0) ** 2 > 1.4).astype(int))
+
+
+@pytest.fixture
+def noise(tmp_path):
+    rng = np.random.default_rng(1)
+    return write(tmp_path / "noise.csv", rng.normal(size=(80, 6)), np.arange(80) % 2)
+
+
+def test_small_data_gets_a_logistic_regression_with_a_chosen_cost():
+    outcome = train(Request("example:iris", algorithm="auto"))
+    assert outcome.request.algorithm == "logistic"
+    assert outcome.request.parameters["C"] == outcome.estimator.C
+    assert any(note.startswith(f"C={outcome.estimator.C:g} was chosen among 12 candidates") for note in outcome.notes)
+    assert outcome.test.errors <= 2
+
+
+def test_large_data_gets_one_pass_after_another(monkeypatch):
+    monkeypatch.setattr(choosing, "MAX_SEARCH_WORK", 100)
+    assert train(Request("example:iris", algorithm="auto")).request.algorithm == "average"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "algorithm"),
+    [({"C": 2.0}, "logistic"), ({"step": 0.5}, "average"), ({"max_updates": 10}, "average"), ({"tol": 1e-2}, "auto")],
+)
+def test_parameters_that_are_given_decide(parameters, algorithm):
+    assert Request("example:iris", algorithm="auto", parameters=parameters).algorithm == algorithm
+
+
+def test_a_given_cost_is_not_searched():
+    outcome = train(Request("example:iris", algorithm="auto", parameters={"C": 2.0}))
+    assert outcome.estimator.C == 2.0
+    assert not any("chosen" in note for note in outcome.notes)
+
+
+def test_held_out_rows_do_not_take_part_in_the_choice(monkeypatch, noise):
+    seen = []
+    original = choosing.choose
+    monkeypatch.setattr(
+        "rosenblatt.training.train.choose",
+        lambda request, data, *a, **k: (seen.append(data.n_rows), original(request, data, *a, **k))[1],
+    )
+    outcome = train(Request(noise, algorithm="auto"))
+    assert seen == [outcome.rows] == [64]
+
+
+def test_tuning_is_tested_by_folds_in_which_everything_is_chosen_again(circle):
+    outcome = train(Request(circle, algorithm="auto", tune=True))
+    assert outcome.request.degree == 2
+    assert len(outcome.folds) == 5
+    assert sum(fold.rows for fold in outcome.folds) == 160
+    assert sum(fold.errors for fold in outcome.folds) / 160 < 0.12
+
+
+def test_the_error_of_tuning_on_labels_without_pattern_is_that_of_guessing(noise):
+    outcome = train(Request(noise, algorithm="auto", tune=True))
+    assert sum(fold.errors for fold in outcome.folds) / 80 > 0.38
+
+
+@pytest.mark.parametrize("algorithm", ["average", "soft-margin", "arow", "ridge"])
+def test_tune_varies_what_the_algorithm_and_the_user_leave_open(circle, algorithm):
+    outcome = train(Request(circle, algorithm=algorithm, tune=True, scale="standard", holdout=0.2))
+    assert outcome.request.algorithm == algorithm
+    assert outcome.request.scale == "standard"
+    fixed = ALGORITHMS[algorithm].parameters
+    assert {name: getattr(outcome.estimator, name) for name in fixed} == fixed
+    assert outcome.test is not None
+
+
+def test_the_widest_margin_of_inseparable_folds_names_the_remedy(circle):
+    with pytest.raises(ValueError, match=r"circle.csv: no plane separates .* use --algorithm soft-margin"):
+        train(Request(circle, algorithm="max-margin", tune=True))
+
+
+def test_a_budget_that_is_too_short_tries_the_first_round_and_says_so(circle):
+    outcome = train(Request(circle, algorithm="auto", tune=True, budget=1e-6))
+    assert any("4 of 48 candidates" in note for note in outcome.notes)
+
+
+def test_the_same_seed_gives_the_same_model(circle):
+    first, second = (train(Request(circle, algorithm="auto", tune=True, holdout=0.25, seed=3)) for _ in range(2))
+    assert np.array_equal(first.estimator.coef_, second.estimator.coef_)
+    assert first.request == second.request
+
+
+def test_a_class_with_a_single_row(tmp_path):
+    path = tmp_path / "single.csv"
+    path.write_text("x,label\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(12)) + "3,rare\n")
+    outcome = train(Request(str(path), algorithm="auto", holdout=0.0))
+    assert "Nothing was tuned, because there is a single training row of 'rare'." in outcome.notes
+    with pytest.raises(ValueError, match=r"single.csv: --tune needs at least two rows of every class, and 'rare' has one"):
+        train(Request(str(path), algorithm="auto", tune=True, holdout=0.0))
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"budget": 0.0, "tune": True}, "--budget must be more than 0 seconds, got 0"),
+        ({"budget": 5.0}, "--budget limits the time of --tune: add --tune"),
+    ],
+)
+def test_a_bad_budget(given, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        Request("example:iris", **given)
