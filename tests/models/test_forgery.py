@@ -14,6 +14,8 @@ from trained_models import rows
 
 import rosenblatt as rb
 
+FORGED_FORM = {"kind": "number", "decimal": ",", "thousands": "", "percent": False, "currency": ""}
+
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
@@ -234,6 +236,33 @@ def test_parameters_that_would_be_refused_are_not_saved(tmp_path):
         ("soft-margin", ["more", "fitted", "_scheme"], "ovr", "the planes are those of another multiclass scheme"),
         ("vote", ["votes", "x0"], ["1"], "constants of the votes are not numbers"),
         ("vote", ["provenance", "reading"], {"missing": 3}, "options for reading files are invalid"),
+        ("vote", ["provenance", "reading"], {"forms": ["x"]}, "options for reading files are invalid"),
+        (
+            "vote",
+            ["provenance", "reading"],
+            {"forms": {"x": {"kind": "date", "order": "ydm"}}},
+            "notation of a column is invalid",
+        ),
+        (
+            "vote",
+            ["provenance", "reading"],
+            {"forms": {"x": FORGED_FORM | {"decimal": "x"}}},
+            "notation of a column is invalid",
+        ),
+        (
+            "vote",
+            ["provenance", "reading"],
+            {"forms": {"x": FORGED_FORM | {"thousands": ","}}},
+            "notation of a column is invalid",
+        ),
+        ("vote", ["provenance", "reading"], {"forms": {"x": FORGED_FORM | {"percent": 1}}}, "notation of a column is invalid"),
+        (
+            "vote",
+            ["provenance", "reading"],
+            {"forms": {"x": FORGED_FORM | {"currency": [3]}}},
+            "notation of a column is invalid",
+        ),
+        ("vote", ["provenance", "reading"], {"forms": {"x": {"kind": [], "order": ""}}}, "notation of a column is invalid"),
     ],
 )
 def test_state_that_no_fit_leaves_is_refused(name, place, value, words, files, monkeypatch):
