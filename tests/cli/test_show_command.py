@@ -11,7 +11,7 @@ from commands import rosenblatt
 
 def test_show(tmp_path):
     target = tmp_path / "m.safetensors"
-    rosenblatt("train", "example:breast-cancer", "-o", target)
+    rosenblatt("train", "example:breast-cancer", "-a", "average", "-o", target)
     result = rosenblatt("show", target, "--json", "--features", 3).json
     model = rb.load(target)
     heavy = np.argsort(-abs(model.coef[0]))[:3]
