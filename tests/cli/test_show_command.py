@@ -21,7 +21,8 @@ def test_show(tmp_path):
     text = rosenblatt("show", target).out
     assert "Perceptron, 30 features, 2 classes: benign, malignant" in text
     assert [line.split("  ")[0] for line in text.split("\n\n")[0].splitlines() if line[0] != " "] == [
-        "model", "parameters", "fit", "work", "preprocessing", "data", "size", "read with", "command", "saved by", "saved at",
+        "model", "parameters", "fit", "work", "intercept", "preprocessing", "test", "baseline", "data", "size", "read with",
+        "command", "saved by", "saved at",
     ]  # fmt: skip
     assert "456 rows and 30 columns" in text
     assert "--label class --missing auto" in text

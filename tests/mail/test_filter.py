@@ -376,7 +376,7 @@ def test_a_snapshot_is_a_model_of_the_library(tmp_path: Path) -> None:
         with pytest.raises(ExportError, match="SQL export does not support mail filters"):
             formula_of(model, "SQL")
         named = {reason.name: reason.weight for side in found.top(5) for reason in side}
-        from rosenblatt.cli.show import heaviest
+        from rosenblatt.models.description import heaviest
 
         assert all(named.get(each["feature"]) == each["weight"] for each in heaviest(model, 3))
         rb.save(model, tmp_path / "again.safetensors")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,31 +14,40 @@ if TYPE_CHECKING:
 
     from ..models.model import Model
 
-# Parameters that do not affect the learned weights.
-HIDDEN_PARAMETERS = {"verbose", "warm_start", "log", "n_jobs"}
 BAR_COLUMNS = 20
+LISTED_PLANES = 12
 
 
 @click.command("show")
 @model_argument
 @click.option("--features", type=WholeNumber(0), default=10, show_default=True, help="Largest weights to list, per class.")
+@click.option("--card", metavar="FILE.md", help="Write a model card: data, test, classes, limits, in Markdown.")
 @as_json
-def command(model: str, features: int, as_json: bool) -> None:
-    """Show the contents of a model file: parameters, the features with the largest weights, and provenance.
+def command(model: str, features: int, card: str | None, as_json: bool) -> None:
+    """Show the contents of a model file: parameters, test, the features with the largest weights, and provenance.
+
+    The model card also has the results of each class, the ranges and categories of the training rows, and what was noticed.
 
     \b
-    Example:
+    Examples:
       rosenblatt show a9a.safetensors --features 20
+      rosenblatt show adult.safetensors --card adult.md
     """
+    from ..models.description import heaviest
     from ..models.files import load_model
-    from .console import echo, out, print_fields, print_json
+    from .console import check_writable, echo, out, print_fields, print_json
 
+    check_writable(card, model, ending=".md")
     loaded = load_model(model)
     heavy = heaviest(loaded, features)
+    if card is not None:
+        from ..atomic_file import write_atomically
+
+        write_atomically(card, loaded.card().encode())
     if as_json:
-        print_json(_without_infinity(_as_dict(loaded)) | {"heaviest": heavy})
+        print_json(_without_infinity(_as_dict(loaded)) | {"heaviest": heavy, "card": card})
         return
-    print_fields(_fields(_as_dict(loaded)))
+    print_fields([*_fields(_as_dict(loaded)), *([("card", card)] if card is not None else [])])
     if heavy:
         echo()
         out().print(_weights_table(heavy))
@@ -47,32 +55,16 @@ def command(model: str, features: int, as_json: bool) -> None:
         echo("\nno weights to list: the hypotheses of the run vote")
 
 
-def heaviest(model: Model, count: int) -> list[dict[str, Any]]:
-    """The features with the largest weights of each plane, and the class that a positive weight favors."""
-    if model.coef is None or count == 0:
-        return []
-    import itertools
-
-    import numpy as np
-
-    names, classes, found = model.feature_names or range(model.n_features), model.classes.tolist(), []
-    heads = classes[-1:] if len(model.coef) == 1 else classes  # a stream may have one class so far
-    if model.pairs:  # one plane per pair; a positive score favors the second class
-        heads = [f"{other} (not {one})" for one, other in itertools.combinations(classes, 2)]
-    for head, weights in zip(heads, model.coef, strict=True):
-        for j in np.argsort(-abs(weights), kind="stable")[:count].tolist():
-            if weights[j] != 0.0:
-                found.append({"class": head, "feature": str(names[j]), "weight": float(weights[j])})
-    return found
-
-
 def _as_dict(model: Model) -> dict[str, Any]:
+    from ..models.description import intercepts
+
     return {
         "kind": model.kind,
         "parameters": model.parameters,
         "classes": model.classes.tolist(),
         "features": model.n_features,
         "pairs": model.pairs,
+        "intercepts": intercepts(model),
         "stop": None if model.stop is None else {"reason": model.stop.reason, "sentence": model.stop.sentence},
         "n_iter": model.n_iter,
         "updates": model.n_updates,
@@ -92,15 +84,12 @@ def _without_infinity(value: Any) -> Any:
 
 def _fields(contents: dict[str, Any]) -> list[tuple[str, str]]:
     """The contents of a model as names and text."""
+    from ..models.description import count_work, describe_scheme, shown_parameters
     from ..reporting.text import comma_list, plural
-    from ..training.summary import count_work, describe_scheme
 
     classes = f"{plural(len(contents['classes']), 'class', 'classes')}: {comma_list(contents['classes'])}"
     fields = [("model", f"{contents['kind']}, {plural(contents['features'], 'feature')}, {classes}")]
-    shown = {
-        name: value for name, value in contents["parameters"].items() if value is not None and name not in HIDDEN_PARAMETERS
-    }
-    fields.append(("parameters", ", ".join(f"{name}={value}" for name, value in shown.items())))
+    fields.append(("parameters", shown_parameters(contents["parameters"])))
     if scheme := describe_scheme(contents["parameters"].get("multiclass"), contents["pairs"], len(contents["classes"])):
         fields.append(("", scheme))
     if contents["stop"]:
@@ -108,28 +97,57 @@ def _fields(contents: dict[str, Any]) -> list[tuple[str, str]]:
     work = count_work(contents["n_iter"], contents["updates"])
     if work:
         fields.append(("work", work))
+    fields += _intercept_fields(contents["intercepts"])
     for place, sentence in enumerate(contents["preprocessing"]):
         fields.append(("" if place else "preprocessing", sentence))
-    return fields + _provenance_fields(dict(contents["provenance"]))
+    return fields + _test_fields(contents["provenance"].get("training")) + _provenance_fields(dict(contents["provenance"]))
+
+
+def _intercept_fields(planes: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """The intercept; of several planes with the class that each of them favors."""
+    from ..reporting.text import comma_list, short
+
+    if not planes:
+        return []
+    if len(planes) == 1:
+        return [("intercept", short(planes[0]["intercept"], 4))]
+    listed = [f"{each['class']} {short(each['intercept'], 4)}" for each in planes]
+    return [("intercepts", comma_list(listed, LISTED_PLANES))]
+
+
+def _test_fields(stored: Any) -> list[tuple[str, str]]:
+    """The test of the model, beside the baseline; nothing if the file does not store one."""
+    from ..models.card.record import FILE, FOLDS, HELD_OUT, record_from_json
+    from ..reporting.text import count, percent, percent_range
+
+    record = record_from_json(stored)
+    if record is None:
+        return []
+    if record.test is None:
+        return [("test", "none")]
+    tested, guess = record.test.counts, record.baseline
+    rows = {HELD_OUT: "held-out rows", FILE: f"rows of {record.test.file}", FOLDS: f"rows in {len(record.test.folds)} folds"}
+    wrong = f"error {percent(tested.error, 2)} ({count(tested.errors)} of {count(tested.rows)} {rows[record.test.by]} wrong)"
+    fields = [("test", f"{wrong}, 95 % interval {percent_range(*tested.interval)}")]
+    fields.append(("baseline", f"always {guess.label!r}: error {percent(guess.error, 2)}"))
+    return fields + [("warning", sentence) for sentence in record.warnings]
 
 
 def _provenance_fields(provenance: dict[str, Any]) -> list[tuple[str, str]]:
     """Data and command of the training, then the versions; entries that others have added come between, as they are."""
-    from ..data.readers.kinds import describe_forms, form_from_json
+    from ..models.description import reading_options
     from ..reporting.text import join_and, plural
 
     sizes = [plural(provenance.pop(noun), noun[:-1]) for noun in ("rows", "columns") if isinstance(provenance.get(noun), int)]
     versions = [f"{name} {provenance.pop(name)}" for name in ("rosenblatt", "numpy", "python") if name in provenance]
     saved, reading = provenance.pop("saved", None), provenance.pop("reading", None)
-    reading = dict(reading) if isinstance(reading, dict) else reading
+    provenance.pop("training", None)  # `_test_fields` has it
     fields = [("data", str(provenance.pop("data")))] if "data" in provenance else []
     if sizes:
         fields.append(("size", join_and(sizes)))
     if isinstance(reading, dict):
-        forms = reading.pop("forms", {})
-        fields.append(("read with", " ".join(_as_option(name, value) for name, value in reading.items() if value is not False)))
-        described = describe_forms({name: form_from_json(form) for name, form in forms.items()})
-        fields += [("", sentence) for sentence in described]
+        options, described = reading_options(reading)
+        fields += [("read with", options), *(("", sentence) for sentence in described)]
     for name, value in provenance.items():
         listed = (
             value if not isinstance(value, dict) or not value else join_and([f"{each} {key}" for key, each in value.items()])
@@ -138,11 +156,6 @@ def _provenance_fields(provenance: dict[str, Any]) -> list[tuple[str, str]]:
     if versions:
         fields.append(("saved by", join_and(versions)))
     return [*fields, ("saved at", str(saved))] if saved is not None else fields
-
-
-def _as_option(name: str, value: object) -> str:
-    option = f"--{name.replace('_', '-')}"
-    return option if value is True else f"{option} {shlex.quote(str(value))}"
 
 
 def _weights_table(heavy: list[dict[str, Any]]) -> Table:

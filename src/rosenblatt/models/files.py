@@ -21,6 +21,7 @@ from ..data.readers.kinds import form_from_json
 from ..online.stopping import Stop, StopReason
 from ..probabilities.maps import INVALID_MAP, ProbabilityMap, map_of_arrays
 from .attributes import check_model_parameters
+from .card.record import record_from_json
 from .container import FORMAT, Arrays, Meta, Parts, all_finite, pack, read
 from .model import Model, RecipeLike, provenance_now, provenance_of_data
 from .state import estimator_of, model_of
@@ -364,4 +365,5 @@ def _provenance(meta: Any) -> dict[str, Any]:
     require(isinstance(forms, dict), "the options for reading files are invalid")
     for form in forms.values():
         form_from_json(form)
+    record_from_json(meta.get("training"))
     return dict(meta)

@@ -289,6 +289,31 @@ class Model:
 
         return explain(self, as_data(X if self.recipe is not None else self._without_recipe(X)), row)
 
+    def card(self) -> str:
+        """Return a model card in Markdown: what the model predicts, its data, its test, its heaviest features and its limits.
+
+        Returns
+        -------
+        str
+            The card. What the model does not store, such as a test of a model that was saved in Python, is named as unknown.
+
+        Examples
+        --------
+        >>> import rosenblatt as rb
+        >>> from rosenblatt.models.state import model_of
+        >>> model = model_of(rb.Perceptron(order="cyclic").fit([[0, 0], [0, 1], [1, 0], [1, 1]], ["no", "no", "no", "yes"]))
+        >>> print("\\n".join(model.card().splitlines()[:6]))
+        # Model card
+        <BLANKLINE>
+        ## What it predicts
+        <BLANKLINE>
+        A label: `no`, `yes`.
+        <BLANKLINE>
+        """
+        from .card.card import card_of
+
+        return card_of(self)
+
     def estimator(self) -> LinearClassifier:
         """Return the model as a fitted scikit-learn estimator, without the recipe.
 

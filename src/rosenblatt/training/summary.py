@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..certificates.sentences import describe_separation
 from ..certificates.statements import Inseparable, Separable
+from ..models.description import count_work, describe_scheme
 from ..reporting.terminal import SPARKLINE_BARS, sparkline
 from ..reporting.text import comma_list, count, count_bound, duration, fixed, percent, percent_range, plural, short
 from .judgment import Judgment
@@ -56,7 +57,7 @@ def summarize(outcome: Outcome) -> list[tuple[str, str]]:
     if outcome.margin is not None:
         lines.append(("margin", _margin(outcome.margin, outcome.train.errors)))
     if outcome.certificate is not None:
-        lines.append(("proof", _proof(outcome).partition("\n")[0]))
+        lines.append(("proof", proof_of(outcome).partition("\n")[0]))
     lines.append(("time", _time(outcome)))
     return lines
 
@@ -85,9 +86,14 @@ def _judgment_lines(outcome: Outcome) -> list[tuple[str, str]]:
     lines = [("baseline", judgment.baseline_text)]
     if judgment.uneven:
         lines.append(("recall", judgment.recall_text))
-    if outcome.request.threshold is not None:  # it was moved for another goal than few errors
-        return [*lines, ("positive", _positive(outcome))]
-    return lines + [("warning", sentence) for sentence in judgment.warnings]
+    if outcome.request.threshold is not None:
+        lines.append(("positive", _positive(outcome)))
+    return lines + [("warning", sentence) for sentence in warnings_of(outcome)]
+
+
+def warnings_of(outcome: Outcome) -> tuple[str, ...]:
+    """What is wrong with the model or its test; nothing if its threshold was moved for another goal than few errors."""
+    return () if outcome.request.threshold is not None else judge(outcome).warnings
 
 
 def _time(outcome: Outcome) -> str:
@@ -145,7 +151,7 @@ def as_dict(outcome: Outcome) -> dict[str, Any]:
         "probabilities": None if outcome.probabilities is None else outcome.probabilities.to_dict(),
         **judge(outcome).to_dict(),
         "margin": outcome.margin,
-        "proof": _proof(outcome) or None,
+        "proof": proof_of(outcome) or None,
         # Of the file, counted from 1, as in the sentence.
         "proof_rows": [row + 1 for row in certificate.rows] if isinstance(certificate, Inseparable) else None,
         "verdict": None if certificate is None else certificate.verdict,
@@ -186,19 +192,6 @@ def _chosen_scheme(outcome: Outcome) -> str:
     return describe_scheme(estimator.get_params().get("multiclass"), estimator._multiclass == "ovo", k)
 
 
-def describe_scheme(multiclass: object, pairs: bool, k: int) -> str:
-    """Return what `multiclass="auto"` chose for k classes; nothing for two classes or if the scheme was set.
-
-    >>> describe_scheme("auto", True, 4), describe_scheme("ovr", False, 4)
-    ('multiclass=auto chose pairs of classes, which vote: 6 planes', '')
-    """
-    if multiclass != "auto" or k < 3:
-        return ""
-    if pairs:
-        return f"multiclass=auto chose pairs of classes, which vote: {count(k * (k - 1) // 2)} planes"
-    return f"multiclass=auto chose each class against the rest: {count(k)} planes"
-
-
 def _work(outcome: Outcome) -> str:
     bound, each = outcome.bound, [record.new_updates for record in outcome.history]
     work = count_work(outcome.estimator.n_iter_, outcome.estimator._updates_made)
@@ -217,19 +210,6 @@ def _bound_formula(outcome: Outcome) -> str:
     return f"(R^2 + {'2b' if len(outcome.classes) == 2 else 'b'}/rho)/gamma^2"
 
 
-def count_work(passes: int | None, updates: int | None) -> str:
-    """Return the passes and updates of an online learner, or the iterations of a solver; nothing for a direct solver.
-
-    >>> count_work(10, 2000), count_work(14, 0), count_work(1, None)
-    ('10 passes, 2,000 updates', '14 iterations', '')
-    """
-    if passes is None:
-        return ""
-    if updates:
-        return f"{plural(passes, 'pass', 'passes')}, {plural(updates, 'update')}"
-    return plural(passes, "iteration") if passes > 1 else ""
-
-
 def _fit(outcome: Outcome) -> str:
     """Return why the fit ended, and that the model is another hypothesis than the weights that separated the rows."""
     stop, kept = outcome.estimator.stop_, outcome.estimator.get_params().get("keep")
@@ -239,7 +219,7 @@ def _fit(outcome: Outcome) -> str:
     return f"{stop}; the last weights separate, but the model is {COMBINED[kept]}, which misclassifies {wrong}"
 
 
-def _proof(outcome: Outcome) -> str:
+def proof_of(outcome: Outcome) -> str:
     """Return the verdict, with its details in further lines; nothing without a certificate."""
     certificate = outcome.certificate
     if certificate is None:
