@@ -160,3 +160,12 @@ def test_notes_of_recipes_are_translated(old, new):
     meta = {"recipe": {"notes": [old, new]}}
     upgrade(3, meta, {})
     assert meta["recipe"]["notes"] == [new, new]
+
+
+def test_words_of_an_earlier_recipe_are_grams_that_occur_or_do_not():
+    words = np.frombuffer(b"cat\nthe", np.uint8)
+    recipe = {"kind": "table", "notes": [], "strings": [["city", "names", ["x"]], ["t", "words", 2]]}
+    arrays = {"recipe.words1": words}
+    upgrade(5, {"recipe": recipe}, arrays)
+    assert recipe["strings"] == [["city", "names", ["x"], False], ["t", "text", [["words", 1, 1, "binary", 2]]]]
+    assert list(arrays) == ["recipe.grams1.0"]

@@ -60,36 +60,13 @@ def test_text_is_a_bag_of_words():
     assert dense(recipe.rows(table(message=strings(None)))).tolist() == [[0] * recipe.width]
 
 
-@settings(deadline=None)
-@given(st.lists(st.text(st.characters(codec="utf-8"), max_size=20), min_size=1, max_size=8))
-def test_words_are_scikit_learns(texts):
-    try:
-        expected = CountVectorizer(binary=True, min_df=2 if len(texts) > 1 else 3).fit(texts).get_feature_names_out().tolist()
-    except ValueError:  # no word is in two rows
-        with pytest.raises(DataError, match="no word occurs in 2 rows"):
-            Recipe.learn([table(t=strings(*texts))], text=("t",))
-    else:
-        recipe = Recipe.learn([table(t=strings(*texts))], text=("t",))
-        assert recipe.strings[0].words == tuple(expected)
-        assert Recipe.from_parts(*recipe.to_parts()) == recipe
-
-
-@pytest.mark.parametrize("places", [[], [3], [1, 2, 3, 4, 5]])
-def test_words_beyond_the_limit_are_not_counted(monkeypatch, places):
-    monkeypatch.setattr("rosenblatt.preprocessing.statistics.MAX_WORDS_COUNTED", 5)
-    features = Table(("t",), (strings("bb aa", "cc aa", "dd ee ff", "ff ff", "ff ee", "zz bb"),))
-    recipe = Recipe.learn(cut(features, places), text=("t",))
-    assert recipe.strings[0].words == ("aa", "bb", "ee")
-    assert "of the first" in recipe.notes[0]
-
-
 def test_text_columns_are_distinguished_from_categories():
     sentences = strings(*(f"this is message number {i}" for i in range(50)))
     repeated = strings(*(f"one of the {i % 5} long names" for i in range(50)))
     short = strings(*(f"id{i}" for i in range(50)))
     recipe = Recipe.learn([table(a=sentences, b=repeated, c=short)])
     assert (recipe.text, recipe.categorical) == (("a",), ("b", "c"))
-    assert recipe.notes[0] == "Column 'a' is text: 4 words that occur in at least two rows."
+    assert recipe.notes[0] == "Column 'a' is text: 4 words that occur in at least two rows (--text-features binary)."
     assert "'b' (5), 'c' (50)" in recipe.notes[1]
     chosen = Recipe.learn([table(a=sentences, b=repeated, c=short)], text=("b",), categorical=("a",))
     assert (chosen.text, chosen.categorical) == (("b",), ("a", "c"))

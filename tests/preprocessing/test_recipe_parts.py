@@ -22,6 +22,7 @@ DATED = Data("rows.csv", Table(("day", "k"), (numbers(1, 20, 300), numbers(5, 5,
 RECIPES = {
     "mixed": Recipe.learn([MIXED], text=("t",)),
     "mixed degree": Recipe.learn([MIXED], text=("t",), degree=3, scale="standard"),
+    "grams": Recipe.learn([table(t=TEXT)], text=("t",), text_features="words-2,chars-2-3:tfidf"),
     "dense": Recipe.learn([X]),
     "dense plain": Recipe.learn([X], scale="none"),
     "sparse": Recipe.learn([sparse(X)]),
@@ -51,6 +52,15 @@ def test_recipes_differ():
     assert RECIPES["dense"] != "dense"
 
 
+HOT = ["s", "names", ["x", "y"], True]
+
+
+def bag(size: object, **changes: object) -> list[object]:
+    kind = {"unit": "words", "low": 1, "high": 1, "weight": "binary"} | changes
+    return ["t", "text", [[*kind.values(), size]]]
+
+
+BAG = bag(4)
 META = {
     "kind": [None, "text", 1, [], "sparse", "dense"],
     "columns": [-1, 1.0, True, "2", 1, 3, 2**40, None],
@@ -66,14 +76,15 @@ META = {
     "rows": [0, -1, 3, 1.0, True, "4", 2**60, None],
     "notes": [None, [1], "x", ["x"] * 2000],
     "strings": [
-        None, [], [["s", "names", ["x", "y"], True]], [["s", "names", ["y", "x"], True], ["t", "words", 4]],
-        [["s", "names", ["x", "x"], True], ["t", "words", 4]], [["s", "names", ["x", 3], True], ["t", "words", 4]],
-        [["s", "names", ["x", "y"], True], ["t", "words", 5]], [["s", "names", ["x", "y"], True], ["t", "words", 4.0]],
-        [["s", "names", ["x", "y"], True], ["t", "letters", 4]], [["s", "names"], ["t", "words", 4]], {"s": 1},
-        [["z", "names", ["x", "y"], True], ["t", "words", 4]],
-        [["s", "names", ["x", "y"], 1], ["t", "words", 4]], [["s", "names", ["x", "y"], None], ["t", "words", 4]],
-        [["s", "names", ["x", "y"], True], ["t", "words", 4, True]], [["s", "names", [], True], ["t", "words", 4]],
-        [["s", "names", [f"{i:06}" for i in range(10_001)], True], ["t", "words", 4]],
+        None, [], [HOT], [["s", "names", ["y", "x"], True], BAG], [["s", "names", ["x", "x"], True], BAG],
+        [["s", "names", ["x", 3], True], BAG], [HOT, bag(5)], [HOT, bag(4.0)], [HOT, ["t", "letters", 4]],
+        [HOT, ["t", "text", 4]], [["s", "names"], BAG], {"s": 1}, [["z", "names", ["x", "y"], True], BAG],
+        [["s", "names", ["x", "y"], 1], BAG], [["s", "names", ["x", "y"], None], BAG],
+        [HOT, ["t", "text", [["words", 1, 1, "binary", 4, True]]]], [["s", "names", [], True], BAG],
+        [["s", "names", [f"{i:06}" for i in range(10_001)], True], BAG], [HOT, ["t", "text", []]],
+        [HOT, ["t", "text", BAG[2] * 2]], [HOT, ["t", "text", BAG[2] * 3]], [HOT, bag(4, unit="chars")],
+        [HOT, bag(4, unit="letters")], [HOT, bag(4, low=0)], [HOT, bag(4, low=2)], [HOT, bag(4, high=6)],
+        [HOT, bag(4, high=1.0)], [HOT, bag(4, low=2, high=2)], [HOT, bag(4, weight="heavy")], [HOT, bag(4, weight="tfidf")],
     ],
 }  # fmt: skip
 
@@ -97,7 +108,7 @@ ARRAYS = {
     "fill": [None, np.zeros(3), np.zeros(2, np.float32), np.array([np.nan, 1]), np.zeros((2, 1)), [0.0, 0.0]],
     "divide": [np.array([1.0, 0.0]), np.array([-1.0, 1.0]), np.array([np.inf, 1]), np.ones(7)],
     "shift": [np.zeros(3), np.array([np.nan, 0])],
-    "words1": [
+    "grams1.0": [
         None, words("bird", "sat"), words("sat", "bird", "the", "too"), words("bird", "bird", "the", "too"), np.zeros(3),
         words("Bird", "sat", "the", "too"), words("a", "sat", "the", "too"), np.full(4, 255, np.uint8),
         words("b d", "sat", "the", "too"), words("bird", "sat", "the", "too", ""),
@@ -114,7 +125,7 @@ ARRAYS = {
     "inputs": [np.array([0]), np.array([[0, 1]]), np.array([0, 2])],
     "parts": [np.array([0, 0])],
     "indicators": [np.array([2]), np.array([-1]), np.array([1, 0]), np.array([0.0]), np.array([0, 0])],
-    "words0": [words("cat")],
+    "grams0.0": [words("cat")],
     "more": [np.zeros(1)],
 }  # fmt: skip
 
@@ -125,6 +136,16 @@ def test_wrong_arrays_are_refused(key, value):
     arrays = {name: array for name, array in (arrays | {key: value}).items() if array is not None}
     with pytest.raises(ValueError, match="recipe"):
         Recipe.from_parts(meta, arrays)
+
+
+def test_grams_and_their_factors_must_fit():
+    meta, arrays = RECIPES["grams"].to_parts()
+    factors = arrays["idf0.0"]
+    wrong = [None, factors[1:], factors.astype(np.float32), factors * 0.0, np.full(len(factors), np.nan), factors + np.inf]
+    changes = [{"idf0.0": each} for each in wrong] + [{"idf0.2": factors}, {"grams0.1": arrays["grams0.0"]}]
+    for change in changes:
+        with pytest.raises(ValueError, match="recipe"):
+            Recipe.from_parts(meta, {name: array for name, array in (arrays | change).items() if array is not None})
 
 
 def test_what_does_not_go_together():

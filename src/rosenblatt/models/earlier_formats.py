@@ -155,15 +155,27 @@ def _upgrade_stop(stop: dict[str, Any]) -> None:
 
 
 def _upgrade_recipe(recipe: dict[str, Any], arrays: dict[str, Any]) -> None:
-    """Missing numbers were filled by means, missing categories had no feature, and columns were neither dates nor dropped."""
+    """Missing numbers were filled by means, missing categories had no feature, and columns were neither dates nor dropped.
+
+    Features of text were single words that occur or do not.
+    """
     scale = "standard" if "recipe.shift" in arrays else "max" if "recipe.divide" in arrays else "none"
     recipe.update({"rows": None, "constant": [], "dates": [], "scale": scale} | recipe)
     if "recipe.means" in arrays:
         arrays["recipe.fill"] = arrays.pop("recipe.means")
     if isinstance(recipe.get("strings"), list):
-        recipe["strings"] = [
-            [*block, False] if isinstance(block, list) and block[1:2] == ["names"] else block for block in recipe["strings"]
-        ]
+        blocks = enumerate(recipe["strings"])
+        recipe["strings"] = [_upgrade_strings(block, place, arrays) for place, block in blocks]
+
+
+def _upgrade_strings(block: object, place: int, arrays: dict[str, Any]) -> object:
+    if isinstance(block, list) and block[1:2] == ["names"]:
+        return [*block, False]
+    if isinstance(block, list) and len(block) == 3 and block[1] == "words":
+        if f"recipe.words{place}" in arrays:
+            arrays[f"recipe.grams{place}.0"] = arrays.pop(f"recipe.words{place}")
+        return [block[0], "text", [["words", 1, 1, "binary", block[2]]]]
+    return block
 
 
 def _upgrade_note(note: object) -> object:

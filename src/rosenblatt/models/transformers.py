@@ -163,10 +163,10 @@ def _derive_tfidf(made: Any) -> None:
 
 
 def _derive_vocabulary(made: Any) -> None:
-    from ..preprocessing.text.vocabulary import make_table
+    from ..preprocessing.text.gram_tables import make_table
 
     require(len(made.counts_) == len(made.vocabulary_), "the counts have another length than the vocabulary")
-    made._table = make_table(list(made.vocabulary_))
+    made._table = make_table(made.vocabulary_)
 
 
 def _derive_hasher(made: Any) -> None:

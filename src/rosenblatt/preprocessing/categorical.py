@@ -1,16 +1,10 @@
-"""Columns of strings as features: categories as one-hot vectors, text as bags of words; and the names of features.
-
-Words are runs of two or more letters, digits or underscores, in lower case, as in scikit-learn's CountVectorizer. A bag of
-words marks the words of the vocabulary that occur, and has length 1.
-"""
+"""Columns of a table as numbers or strings, categories as one-hot vectors, and the names of features."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, repeat
 from typing import cast, overload
 
 import numpy as np
@@ -19,6 +13,7 @@ from ..array_types import Array, FloatArray
 from ..data.csr import CSRMatrix, row_pointers
 from ..data.table import Data, Table, number_as_text
 from .numeric import Numbers
+from .text_features import TextFeatures
 
 MISSING = "missing"  # names the features of missing cells
 MAX_CELL_SHOWN = 40  # characters of a cell in a message
@@ -59,24 +54,6 @@ def as_matrix(data: Data, names: Sequence[str]) -> FloatArray:
     return X
 
 
-# --- Words
-
-_WORD = re.compile(r"\w\w+")
-# For ASCII text, which is split at blanks, twice as fast: lower case for word characters, a blank for the others.
-_LOWER = bytes(code if chr(code).isalnum() or chr(code) == "_" else 32 for code in range(128)).lower() + bytes(128)
-
-
-def words_of(text: str) -> list[str]:
-    """The words of a text.
-
-    >>> words_of("The cat, the CAT: a 2nd one!")
-    ['the', 'cat', 'the', 'cat', '2nd', 'one']
-    """
-    if text.isascii():
-        return [word for word in text.encode("ascii").translate(_LOWER).decode("ascii").split() if len(word) > 1]
-    return _WORD.findall(text.lower())
-
-
 # --- Features of one column
 
 
@@ -110,37 +87,6 @@ class Categories:
         return CSRMatrix(np.ones(int(known.sum())), codes[known], row_pointers(known), self.width)
 
 
-@dataclass(frozen=True)
-class Words:
-    """Bag of words: feature k is 1/sqrt(m) if the k-th word is one of the m known words of the cell."""
-
-    name: str
-    words: tuple[str, ...]  # sorted
-
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        return {word: place for place, word in enumerate(self.words)}
-
-    @property
-    def width(self) -> int:
-        return len(self.words)
-
-    def feature_name(self, feature: int) -> str:
-        return f"{self.name}:{self.words[feature]}"
-
-    def sparse(self, cells: Array) -> CSRMatrix:
-        bags = [words_of(cell) if cell else [] for cell in cells]
-        places = np.array(list(map(self._places.get, chain.from_iterable(bags), repeat(-1))), np.int64)
-        rows = np.repeat(np.arange(len(bags)), np.fromiter(map(len, bags), np.int64, len(bags)))
-        known = places >= 0
-        found = np.unique(rows[known] * self.width + places[known])  # each word of a row once, in ascending order
-        counts = np.bincount(found // self.width, minlength=len(bags))
-        lengths = np.sqrt(np.maximum(counts, 1))
-        return CSRMatrix(
-            np.repeat(1 / lengths, counts), (found % self.width).astype(np.int32), row_pointers(counts), self.width
-        )
-
-
 # --- Names of features, created on access: a million columns need no million strings
 
 
@@ -169,7 +115,7 @@ class NumberedColumns(Sequence[str]):
 class FeatureNames(Sequence[str]):
     """The names of the inputs and their products, of the indicators, then of the features of each column of strings."""
 
-    def __init__(self, numbers: Numbers, names: Sequence[str], strings: tuple[Categories | Words, ...]) -> None:
+    def __init__(self, numbers: Numbers, names: Sequence[str], strings: tuple[Categories | TextFeatures, ...]) -> None:
         self._numbers, self._names, self._strings = numbers, names, strings
         self._inputs = numbers.input_names(names)
 

@@ -8,6 +8,8 @@ from typing import Literal
 from ..data.readers import MISSING_CHOICES, Missing
 from ..validation import check_choice
 from .scaling import SCALES, Scale
+from .text_kinds import AUTO as AUTO_TEXT
+from .text_kinds import TextKind, parse_text_features
 
 
 @dataclass(frozen=True)
@@ -22,11 +24,18 @@ class Choices:
     missing: Missing = "auto"
     missing_indicator: bool = False
     drop_constant: bool = False
+    text_features: str = AUTO_TEXT
     in_memory: bool = True
 
     def __post_init__(self) -> None:
         check_choice("scale", self.scale, SCALES)
         check_choice("missing", self.missing, MISSING_CHOICES)
+        parse_text_features(self.text_features)
+
+    @property
+    def text_kinds(self) -> tuple[TextKind, ...]:
+        """The kinds of features of text columns."""
+        return parse_text_features(self.text_features)
 
     @property
     def fill(self) -> Literal["mean", "median"]:

@@ -17,7 +17,8 @@ import numpy as np
 
 from ..array_types import BoolArray, FloatArray, IntArray
 from ..reporting.text import plural
-from .categorical import Categories, Words
+from .categorical import Categories
+from .text_features import TextFeatures
 
 MAX_ROWS = 1 << 48  # sums of counts stay integers of 64 bits
 # Sparse training rows with more columns have no facts: they would take more space than the weights.
@@ -72,7 +73,7 @@ def facts_of(
 
 
 def facts_from_arrays(
-    rows: Any, arrays: dict[str, Any], columns: int, strings: Sequence[Categories | Words]
+    rows: Any, arrays: dict[str, Any], columns: int, strings: Sequence[Categories | TextFeatures]
 ) -> ColumnFacts | None:
     """Take the facts out of the arrays of a file, fully checked; None if the file has none (`rows` is null)."""
     if rows is None:
@@ -92,7 +93,7 @@ def facts_from_arrays(
     string_missing = _counts(arrays, "string_missing", len(strings), rows) if strings else np.zeros(0, np.int64)
     counts: list[IntArray | None] = []
     for place, block in enumerate(strings):
-        if isinstance(block, Words):
+        if isinstance(block, TextFeatures):
             counts.append(None)
             continue
         each = _counts(arrays, f"counts{place}", len(block.values), rows)

@@ -21,10 +21,11 @@ import numpy as np
 from ..array_types import Array, FloatArray, IntArray
 from ..data.table import Data, Table
 from ..reporting.text import quoted_list, short
-from .categorical import Categories, Words, as_numbers, as_strings
+from .categorical import Categories, as_numbers, as_strings
 from .column_facts import ColumnFacts
 from .medians import count_in_bins
 from .recipe import Recipe
+from .text_features import TextFeatures
 
 Level = Literal["none", "moderate", "large"]
 
@@ -224,7 +225,7 @@ class NumberDrift(ColumnDrift):
 class StringDrift(ColumnDrift):
     """A column of categories or text."""
 
-    def __init__(self, block: Categories | Words, place: int, facts: ColumnFacts | None) -> None:
+    def __init__(self, block: Categories | TextFeatures, place: int, facts: ColumnFacts | None) -> None:
         super().__init__(block.name, 0 if facts is None else facts.rows)
         self._known = dict.fromkeys(block.values, 0) if isinstance(block, Categories) else None
         self.kind = "text" if self._known is None else "category"

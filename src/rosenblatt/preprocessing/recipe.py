@@ -19,11 +19,13 @@ from ..data.csr import CSRMatrix, hstack
 from ..data.readers import Missing
 from ..data.table import Data, DataError, Table, as_data
 from ..reporting.text import count, plural, quoted_list
-from .categorical import Categories, FeatureNames, NumberedColumns, Words, as_matrix, as_strings
+from .categorical import Categories, FeatureNames, NumberedColumns, as_matrix, as_strings
 from .choices import Choices
 from .column_facts import ColumnFacts
 from .numeric import Numbers
 from .scaling import Kind, Scale
+from .text_features import TextFeatures
+from .text_kinds import AUTO as AUTO_TEXT
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +42,7 @@ class Recipe:
     numbers: Numbers
     names: tuple[str, ...] = ()  # all columns of the table, in the order of the file
     number_names: tuple[str, ...] = ()  # the numeric columns
-    strings: tuple[Categories | Words, ...] = ()  # the other columns
+    strings: tuple[Categories | TextFeatures, ...] = ()  # the other columns
     first: int = 0  # the number of the first unnamed column
     notes: tuple[str, ...] = ()  # sentences for the user
     facts: ColumnFacts | None = None  # ranges and counts of the training rows; None: not stored
@@ -61,6 +63,7 @@ class Recipe:
         missing: Missing = "auto",
         missing_indicator: bool = False,
         drop_constant: bool = False,
+        text_features: str = AUTO_TEXT,
         in_memory: bool = True,
     ) -> Recipe:
         """Learn a recipe from training rows in one pass; chunk boundaries do not change the result.
@@ -85,12 +88,16 @@ class Recipe:
             Whether each numeric column with missing cells gets a feature that marks them.
         drop_constant : bool, default=False
             Whether columns with one value in all rows are left out.
+        text_features : str, default="auto"
+            The features of text columns, such as "words-2" or "words,chars-3-5:tfidf": see `text_kinds.py`.
         in_memory : bool, default=True
             Whether the chunks fit into memory together. If not, medians are of evenly spaced rows, see `medians.py`.
         """
         from .recipe_fit import fit_recipe
 
-        choices = Choices(degree, scale, text, categorical, first, missing, missing_indicator, drop_constant, in_memory)
+        choices = Choices(
+            degree, scale, text, categorical, first, missing, missing_indicator, drop_constant, text_features, in_memory
+        )  # fmt: skip
         return fit_recipe(chunks, choices)
 
     @property
@@ -119,7 +126,7 @@ class Recipe:
     @property
     def text(self) -> tuple[str, ...]:
         """The text columns."""
-        return tuple(block.name for block in self.strings if isinstance(block, Words))
+        return tuple(block.name for block in self.strings if isinstance(block, TextFeatures))
 
     @property
     def categorical(self) -> tuple[str, ...]:

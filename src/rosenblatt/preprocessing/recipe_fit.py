@@ -14,7 +14,7 @@ from ..data.csr import CSRMatrix
 from ..data.polynomials import DegreeError
 from ..data.table import Data, DataError, Table, as_data
 from ..reporting.text import count, plural, quoted_list
-from .categorical import Categories, NumberedColumns, Words, as_numbers, as_strings
+from .categorical import Categories, NumberedColumns, as_numbers, as_strings
 from .choices import Choices
 from .column_facts import MAX_SPARSE_COLUMNS, facts_of
 from .number_statistics import NumberStatistics, without_unused
@@ -23,6 +23,8 @@ from .recipe import Recipe
 from .recipe_notes import constant_notes, date_notes, identifier_notes, loss_notes, missing_notes, string_notes
 from .scaling import choose_scaling
 from .statistics import Moments, SparseMoments, StringStatistics
+from .text_features import TextFeatures
+from .text_kinds import AUTO as AUTO_TEXT
 
 
 def fit_recipe(chunks: Iterable[MatrixLike | Data | Table], choices: Choices) -> Recipe:
@@ -32,6 +34,8 @@ def fit_recipe(chunks: Iterable[MatrixLike | Data | Table], choices: Choices) ->
     if head is None:
         raise DataError("X", "there are no rows")
     everything = itertools.chain([head], parts)
+    if not isinstance(head.features, Table):
+        _refuse_text_features(head, choices)
     try:
         if isinstance(head.features, Table):
             return _fit_tables(everything, head, choices)
@@ -104,7 +108,9 @@ def _fit_tables(chunks: Iterable[Data], head: Data, choices: Choices) -> Recipe:
     numeric: list[str] = []
     for name, cells in zip(names, _table(head).columns, strict=True):
         if name in declared or cells.dtype.kind == "O":
-            strings[name] = StringStatistics(head.source, name, declared.get(name), may_drop=choices.drop_constant)
+            strings[name] = StringStatistics(
+                head.source, name, declared.get(name), may_drop=choices.drop_constant, text_kinds=choices.text_kinds
+            )
         else:
             numeric.append(name)
     dates = {name: kind for name, kind in head.dates.items() if name in numeric}
@@ -122,6 +128,8 @@ def _fit_tables(chunks: Iterable[Data], head: Data, choices: Choices) -> Recipe:
     statistics.moments.finish()
     _check_statistics(head, statistics.moments)
     blocks = tuple(column.finish() for column in strings.values())
+    if not any(isinstance(block, TextFeatures) for block in blocks):
+        _refuse_text_features(head, choices)
     lost = {name: losses[name] for name in numeric if name in losses}
     found = loss_notes(lost, {name for name in lost if statistics.is_identifier(numeric.index(name), name)})
     whole = Recipe("table", Numbers(len(numeric)), names=names, number_names=tuple(numeric), strings=blocks, notes=found)
@@ -140,7 +148,7 @@ def _complete(
         replace(block, missing=bool(n)) if fills and isinstance(block, Categories) else block
         for block, n in zip(recipe.strings, lost, strict=True)
     ]
-    varies = [isinstance(block, Words) or block.width > 1 or 0 < n < rows for block, n in zip(blocks, lost, strict=True)]
+    varies = [isinstance(block, TextFeatures) or block.width > 1 or 0 < n < rows for block, n in zip(blocks, lost, strict=True)]
     if not choices.drop_constant:
         varies = [True] * len(blocks)
     identifiers = [column for column in strings.values() if column.is_identifier]
@@ -197,6 +205,13 @@ def _check_kind(data: Data, kind: type) -> None:
     if not isinstance(data.features, kind):
         found, expected = type(data.features).__name__, kind.__name__
         raise DataError(data.source, f"rows are of type {found}, but earlier rows are of type {expected}")
+
+
+def _refuse_text_features(head: Data, choices: Choices) -> None:
+    """Raise DataError if features of text were requested, since no column is text."""
+    if choices.text_features != AUTO_TEXT:
+        sentence = f"--text-features {choices.text_features}: no column is text"
+        raise DataError(head.source, sentence, option="--text", advice="name a column of text with --text")
 
 
 def _check_statistics(head: Data, statistics: Moments | SparseMoments) -> None:

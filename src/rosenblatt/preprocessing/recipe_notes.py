@@ -7,20 +7,21 @@ from collections.abc import Container, Mapping, Sequence
 
 from ..data.table import Loss, loss_of, vanishes
 from ..reporting.text import comma_list, count, cut
-from .categorical import MISSING, Categories, Words
-from .statistics import MAX_WORDS_COUNTED, StringStatistics
+from .categorical import MISSING, Categories
+from .statistics import StringStatistics
+from .text_features import MAX_GRAMS_COUNTED, TextFeatures
+from .text_kinds import joined_name
 
 MAX_COLUMNS_LISTED = 20
 MAX_CONSTANT_LISTED = 8
 
 
-def string_notes(blocks: Sequence[Categories | Words], statistics: dict[str, StringStatistics]) -> tuple[str, ...]:
+def string_notes(blocks: Sequence[Categories | TextFeatures], statistics: dict[str, StringStatistics]) -> tuple[str, ...]:
     notes = []
     for block in blocks:
-        if isinstance(block, Words):
-            limit = f", of the first {count(MAX_WORDS_COUNTED)} distinct words" if statistics[block.name].truncated else ""
-            notes.append(f"Column {block.name!r} is text: {count(block.width)} words that occur in at least two rows{limit}.")
-    categorical = [block for block in blocks if not isinstance(block, Words)]
+        if isinstance(block, TextFeatures):
+            notes.append(_text_note(block, statistics[block.name].truncated))
+    categorical = [block for block in blocks if not isinstance(block, TextFeatures)]
     if categorical:
         sizes = [f"{block.name!r} ({count(block.width)})" for block in categorical]
         notes.append(f"Categorical columns were one-hot encoded: {comma_list(sizes, MAX_COLUMNS_LISTED)}.")
@@ -29,6 +30,13 @@ def string_notes(blocks: Sequence[Categories | Words], statistics: dict[str, Str
             reason = f"because {cut(column.unread_number)!r} is not a number"
             notes.append(f"Column {name!r} looks numeric but is categorical, {reason}: use decimal points and no units.")
     return tuple(notes)
+
+
+def _text_note(block: TextFeatures, truncated: bool) -> str:
+    parts = " and ".join(f"{count(len(part.grams))} {part.kind.description}" for part in block.parts)
+    limit = f", of the first {count(MAX_GRAMS_COUNTED)} distinct ones" if truncated else ""
+    found = f"{parts} that occur in at least two rows{limit}"
+    return f"Column {block.name!r} is text: {found} (--text-features {joined_name(block.kinds)})."
 
 
 def loss_notes(losses: Mapping[str, str], identifiers: Container[str] | None = None) -> tuple[str, ...]:
@@ -81,11 +89,11 @@ def date_notes(dates: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def missing_notes(
-    numbers: Mapping[str, int], fill: str, indicator: bool, strings: Sequence[Categories | Words], lost: Sequence[int]
+    numbers: Mapping[str, int], fill: str, indicator: bool, strings: Sequence[Categories | TextFeatures], lost: Sequence[int]
 ) -> tuple[str, ...]:
     """The note on missing cells: the columns and their counts, and what became of the cells."""
     categories = {block.name: n for block, n in zip(strings, lost, strict=True) if n and isinstance(block, Categories)}
-    words = {block.name: n for block, n in zip(strings, lost, strict=True) if n and isinstance(block, Words)}
+    words = {block.name: n for block, n in zip(strings, lost, strict=True) if n and isinstance(block, TextFeatures)}
     also = " and marked by a feature" if indicator else ""
     kinds = (
         (numbers, f"filled with the column {fill}{also}"),

@@ -2,10 +2,11 @@
 
 meta     kind, columns, degree, first, names, notes, constant (names), dates ([[name, kind], ...]), scale (its kind),
          rows (of training, or null), strings: [[name, "names", [value, ...], has a feature for missing cells], ...] or
-         [[name, "words", count], ...]
+         [[name, "text", [[unit, low, high, weight, count], ...]], ...]
 arrays   fill, shift, divide: float64, if any; inputs and parts: int64, pairs of a column and a part of it, if features are not
-         the columns; indicators: int64, columns; words0, words1, ...: a vocabulary in UTF-8, one word per line; and, if the
-         number of rows is given, those of `column_facts.py`
+         the columns; indicators: int64, columns; grams0.0, grams0.1, grams1.0, ...: the grams of each part of a column of text
+         in UTF-8, one per line, by its place in strings; idf0.0, ...: float64, their factors, if the weight has them; and, if
+         the number of rows is given, those of `column_facts.py`
 """
 
 from __future__ import annotations
@@ -18,14 +19,16 @@ import numpy as np
 from ..array_types import FloatArray, IntArray
 from ..data.polynomials import MAX_DEGREE
 from ..reporting.text import count, plural
-from .categorical import Categories, Words, words_of
+from .categorical import Categories
 from .column_facts import facts_from_arrays
 from .date_parts import KINDS as DATE_KINDS
 from .date_parts import PARTS, parts_of
 from .numeric import Numbers
 from .recipe import Recipe
 from .scaling import KINDS as SCALING_KINDS
-from .statistics import MAX_CATEGORIES, MAX_CATEGORY_CHARS, MAX_WORDS_COUNTED
+from .statistics import MAX_CATEGORIES, MAX_CATEGORY_CHARS
+from .text_features import TextFeatures
+from .text_parts import text_from_parts, text_to_parts
 
 KINDS = ("table", "sparse", "dense")
 MAX_COLUMNS = 1 << 31
@@ -42,9 +45,10 @@ def to_parts(recipe: Recipe) -> tuple[dict[str, Any], dict[str, Any]]:
         arrays["inputs"], arrays["parts"] = (np.ascontiguousarray(each) for each in recipe.numbers.inputs.T)
     strings: list[list[Any]] = []
     for block in recipe.strings:
-        if isinstance(block, Words):
-            arrays[f"words{len(strings)}"] = np.frombuffer("\n".join(block.words).encode(), np.uint8)
-            strings.append([block.name, "words", block.width])
+        if isinstance(block, TextFeatures):
+            parts, found = text_to_parts(block, len(strings))
+            arrays |= found
+            strings.append([block.name, "text", parts])
         else:
             strings.append([block.name, "names", list(block.values), block.missing])
     meta = {
@@ -186,12 +190,12 @@ def _ascending(values: tuple[str, ...]) -> bool:
     return all(one < other for one, other in pairwise(values))
 
 
-def _blocks(value: Any, arrays: dict[str, Any]) -> tuple[Categories | Words, ...]:
+def _blocks(value: Any, arrays: dict[str, Any]) -> tuple[Categories | TextFeatures, ...]:
     if not isinstance(value, list) or len(value) > MAX_TABLE_COLUMNS:
         raise ValueError("a recipe's strings must be a list")
-    found: list[Categories | Words] = []
+    found: list[Categories | TextFeatures] = []
     for place, block in enumerate(value):
-        valid = isinstance(block, list) and len(block) >= 3 and isinstance(block[0], str) and block[1] in ("names", "words")
+        valid = isinstance(block, list) and len(block) >= 3 and isinstance(block[0], str) and block[1] in ("names", "text")
         if not valid or len(block) != (4 if block[1] == "names" else 3):
             raise ValueError("a recipe's column of strings must have a name, a kind and values")
         if block[1] == "names":
@@ -202,22 +206,8 @@ def _blocks(value: Any, arrays: dict[str, Any]) -> tuple[Categories | Words, ...
                 raise ValueError("a recipe's categories must tell whether missing cells are one of them")
             found.append(Categories(block[0], values, block[3]))
         else:
-            found.append(Words(block[0], _vocabulary(arrays.pop(f"words{place}", None), block[2])))
+            found.append(text_from_parts(block[0], block[2], place, arrays))
     return tuple(found)
-
-
-def _vocabulary(array: Any, size: Any) -> tuple[str, ...]:
-    if not isinstance(array, np.ndarray) or array.dtype != np.uint8 or array.ndim != 1:
-        raise ValueError("a recipe's vocabulary must be an array of bytes")
-    try:
-        words = tuple(array.tobytes().decode().split("\n"))
-    except UnicodeDecodeError:
-        raise ValueError("a recipe's vocabulary is not UTF-8") from None
-    if type(size) is not int or len(words) != size or size > MAX_WORDS_COUNTED:
-        raise ValueError(f"a recipe's vocabulary must have {size!r:.80} words, got {count(len(words))}")
-    if not _ascending(words) or any(words_of(word) != [word] for word in words):
-        raise ValueError("a recipe's vocabulary must be words in ascending order")
-    return words
 
 
 def _vector(array: Any, name: str, length: int) -> FloatArray | None:

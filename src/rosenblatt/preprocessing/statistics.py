@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from itertools import chain
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -25,7 +24,9 @@ from ..data.csr import CSRMatrix
 from ..data.polynomials import Polynomial
 from ..data.table import DataError
 from ..reporting.text import count, cut, plural
-from .categorical import Categories, Words, words_of
+from .categorical import Categories
+from .text_features import MIN_ROWS_OF_A_GRAM, TextFeatures, TextStatistics
+from .text_kinds import BINARY, TextKind
 
 ROWS_PER_BLOCK = 4096
 FEATURES_PER_BLOCK = 1 << 18  # limits the rows of a block, so that it stays in a cache
@@ -35,8 +36,6 @@ SAMPLE_ROWS = 1_000  # rows that decide the kind of a column
 MIN_OWN_VALUES, MIN_OWN_SHARE, MIN_ROWS_OF_AN_ID = 10, 0.9, 100
 MAX_CATEGORIES = 10_000
 MAX_CATEGORY_CHARS = 1_000
-MAX_WORDS_COUNTED = 1 << 20  # distinct words of a column
-MIN_ROWS_OF_A_WORD = 2  # rarer words are left out
 MIN_WORDS_OF_TEXT = 3  # words in a cell of a text column, on average
 DECIMAL_COMMA = re.compile(r"\s*[+-]?[0-9]{1,15},[0-9]{1,15}\s*")
 LOOKS_NUMERIC = re.compile(r"[+-]?[$€£]?\s?[0-9][0-9.,'\s]*(?:e[+-]?[0-9]+)?[%$€£]?", re.IGNORECASE)
@@ -237,7 +236,13 @@ class StringStatistics:
     """The values or words of a column of strings; its kind is given or decided by the first rows."""
 
     def __init__(
-        self, source: str, name: str, kind: Literal["words", "names"] | None = None, *, may_drop: bool = False
+        self,
+        source: str,
+        name: str,
+        kind: Literal["words", "names"] | None = None,
+        *,
+        may_drop: bool = False,
+        text_kinds: tuple[TextKind, ...] = (BINARY,),
     ) -> None:
         self.source, self.name, self.kind, self._may_drop = source, name, kind, may_drop
         self.declared = kind is not None
@@ -245,8 +250,8 @@ class StringStatistics:
         self._first: list[str | None] = []
         self._names: Counter[str] = Counter()
         self._missing = 0
-        self._words: Counter[str] = Counter()
-        self.truncated = False  # whether words or values beyond the limit were not counted
+        self._text = TextStatistics(text_kinds)
+        self._values_truncated = False
 
     def add(self, cells: Array | list[str | None]) -> None:
         at = 0
@@ -258,18 +263,24 @@ class StringStatistics:
         if self.kind is not None:
             self._count(cells[at:])
 
-    def finish(self) -> Categories | Words:
+    def finish(self) -> Categories | TextFeatures:
         """The features of the column."""
         if self.kind is None:
             self._decide()
         if self.kind == "words":
-            kept = tuple(sorted(word for word, rows in self._words.items() if rows >= MIN_ROWS_OF_A_WORD))
-            if not kept:
-                raise DataError(self.source, f"no word occurs in {MIN_ROWS_OF_A_WORD} rows", column=self.name)
-            return Words(self.name, kept)
+            found = self._text.finish(self.name)
+            if not found.parts:
+                unit = "run of characters" if all(kind.unit == "chars" for kind in self._text.kinds) else "word"
+                raise DataError(self.source, f"no {unit} occurs in {MIN_ROWS_OF_A_GRAM} rows", column=self.name)
+            return found
         if self._mostly_distinct and not self.is_identifier:
             raise self.too_many()
         return Categories(self.name, tuple(sorted(self._names)))
+
+    @property
+    def truncated(self) -> bool:
+        """Whether grams or values beyond the limit were not counted."""
+        return self._values_truncated or self._text.truncated
 
     @property
     def is_identifier(self) -> bool:
@@ -278,7 +289,7 @@ class StringStatistics:
             return False
         own = sum(rows == 1 for rows in self._names.values())
         present = self.rows - self._missing
-        return self.truncated or self._mostly_distinct or (present >= MIN_OWN_VALUES and own >= MIN_OWN_SHARE * present)
+        return self._values_truncated or self._mostly_distinct or (present >= MIN_OWN_VALUES and own >= MIN_OWN_SHARE * present)
 
     @property
     def _mostly_distinct(self) -> bool:
@@ -286,7 +297,7 @@ class StringStatistics:
 
     @property
     def distinct_values(self) -> str:
-        distinct = f"over {count(MAX_CATEGORIES)}" if self.truncated else count(len(self._names))
+        distinct = f"over {count(MAX_CATEGORIES)}" if self._values_truncated else count(len(self._names))
         return f"{distinct} distinct non-numeric values in {plural(self.rows, 'row')}"
 
     @property
@@ -317,14 +328,13 @@ class StringStatistics:
             self._count_names(cells)
             return
         self._missing += sum(cell is None for cell in cells)
-        for start in range(0, len(cells), SAMPLE_ROWS):
-            self._count_words([set(words_of(cell)) for cell in cells[start : start + SAMPLE_ROWS] if cell])
+        self._text.add(cells)
 
     def _count_names(self, cells: Array | list[str | None]) -> None:
         cells = cells if isinstance(cells, list) else cells.tolist()
         here: Counter[str | None] = Counter(cells)
         self._missing += here.pop(None, 0)
-        if self.truncated:
+        if self._values_truncated:
             return
         if len(self._names) + len(here) > MAX_CATEGORIES and len(self._names.keys() | here.keys()) > MAX_CATEGORIES:
             self._exceed(cells)
@@ -342,9 +352,9 @@ class StringStatistics:
             if cell is not None:
                 self._names[cell] += 1
             if len(self._names) == MAX_CATEGORIES + 1:
-                self.truncated = self._may_drop and not self.declared and 2 * len(self._names) > row
+                self._values_truncated = self._may_drop and not self.declared and 2 * len(self._names) > row
                 break
-        if not self.truncated or self.unread_number is not None:
+        if not self._values_truncated or self.unread_number is not None:
             raise self.too_many(f"over {count(MAX_CATEGORIES)} distinct non-numeric values")
 
     def too_many(self, values: str = "", option: str = IGNORE_OPTION) -> DataError:
@@ -358,16 +368,3 @@ class StringStatistics:
         if not option.startswith(IGNORE_OPTION):
             sentence, advice = f"{sentence}, like an id, and no other column", f"use {option}, or --text for its words"
         return DataError(self.source, sentence, column=self.name, option=option, advice=advice)
-
-    def _count_words(self, bags: list[set[str]]) -> None:
-        counts = self._words
-        here = Counter(chain.from_iterable(bags))
-        if len(counts) + len(here) <= MAX_WORDS_COUNTED:
-            counts.update(here)
-            return
-        # Near the limit, words are added in a fixed order, so that the result does not depend on chunk boundaries.
-        for word in chain.from_iterable(map(sorted, bags)):
-            if word in counts or len(counts) < MAX_WORDS_COUNTED:
-                counts[word] += 1
-            else:
-                self.truncated = True

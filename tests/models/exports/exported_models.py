@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import re
 import shutil
 import subprocess
 from itertools import combinations_with_replacement
@@ -15,7 +16,9 @@ import pytest
 
 import rosenblatt as rb
 from rosenblatt.models.state import model_of
-from rosenblatt.preprocessing.categorical import Categories, Words
+from rosenblatt.preprocessing.categorical import Categories
+from rosenblatt.preprocessing.text_features import Grams, TextFeatures
+from rosenblatt.preprocessing.text_kinds import BINARY
 
 LABELS = {
     "text": ["it's", 'a "b"\\', "\u00fc;--", r"?\?/"],
@@ -88,7 +91,7 @@ def category(name: str, *values: str) -> Any:
 
 
 def words(name: str, *known: str) -> Any:
-    return Words(name, known)
+    return TextFeatures(name, (Grams(BINARY, known),))
 
 
 def with_recipe(recipe: Recipe, k: int = 2, pairs: bool = False) -> Any:
@@ -136,6 +139,25 @@ def part_by_hand(t, part):
     return {"sin": math.sin, "cos": math.cos}[wave](2 * math.pi * turns)
 
 
+def grams_by_hand(part, cell):
+    """The values of the grams of a part of a text."""
+    text, lengths, found = (cell or "").lower(), range(part["low"], part["high"] + 1), []
+    if part["unit"] == "words":
+        words = re.findall(r"\w\w+", text)
+        found = [" ".join(words[i : i + n]) for n in lengths for i in range(len(words) - n + 1)]
+    for piece in text.split() if part["unit"] == "chars" else []:
+        padded = f" {piece} "
+        for n in lengths:
+            found += [padded[i : i + n] for i in range(max(1, len(padded) - n + 1))]
+            if n >= len(padded):
+                break
+    counts = [found.count(gram) for gram in part["grams"]]
+    weigh = {"binary": lambda n: 1.0, "counts": float, "tfidf": float, "log-tfidf": lambda n: 1.0 + math.log(n)}[part["weight"]]
+    idf = part["idf"] or [1.0] * len(counts)
+    values = [weigh(n) * factor if n else 0.0 for n, factor in zip(counts, idf, strict=True)]
+    return [x / (math.hypot(*values) or 1.0) for x in values]
+
+
 def score_by_hand(exported, row, cells=()):
     """Score a row by the instructions in the file."""
     recipe = exported["recipe"]
@@ -150,6 +172,9 @@ def score_by_hand(exported, row, cells=()):
         features = [(x - shift) / divide for x, shift, divide in zip(features, recipe["shift"], recipe["divide"], strict=True)]
         features += [float(missing[column]) for column in recipe["indicators"]]
         for block, cell in zip(recipe["blocks"], cells, strict=True):
+            if "parts" in block:
+                features += [x / math.sqrt(len(block["parts"])) for part in block["parts"] for x in grams_by_hand(part, cell)]
+                continue
             features += [float(cell == value) for value in block["values"]]
             features += [float(cell is None)] if block["missing"] else []
     planes = zip(exported["weights"], exported["intercept"], strict=True)

@@ -131,3 +131,25 @@ def test_numbers_and_categories(degree, classes, missing):
             cells = [line[table.names.index(name)] for name in names]
             n = len(exported["columns"])
             np.testing.assert_allclose(score_by_hand(exported, cells[:n], cells[n:])[0], score, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("features", ["binary", "words-3", "words-2:tfidf,chars-2-4", "words-2-2:counts", "chars-1-3:binary"])
+def test_json_scores_texts_as_the_model_does(features):
+    texts = [
+        "The cat sat on the mat",
+        "a DOG sat; the cat ran, ran, ran",
+        "the mat\tran",
+        "İstanbul the dog ran",
+        None,
+        "a b c the",
+    ]
+    notes = np.array([texts[i % 6] for i in range(30)], object)
+    rows = Data("rows.csv", Table(("pay", "note"), (np.arange(30.0), notes)), None)
+    recipe = Recipe.learn([rows], text=("note",), text_features=features)
+    X = recipe.rows(rows).to_scipy()
+    model = model_of(rb.Perceptron(keep="average", random_state=0).fit(X, np.arange(30) % 2), recipe=recipe)
+    exported = json.loads(to_json(model))
+    cells = [*texts, "", "nothing known", "the cat the cat sat on on", "ΟΔΟΣ the"]
+    later = Data("later.csv", Table(("pay", "note"), (np.arange(len(cells)) * 1.0, np.array(cells, object))), None)
+    scores = [score_by_hand(exported, [float(i)], [cell])[0] for i, cell in enumerate(cells)]
+    np.testing.assert_allclose(scores, model.scores(later), rtol=1e-12, atol=1e-12)

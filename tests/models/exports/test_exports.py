@@ -283,9 +283,12 @@ def test_json_has_names_and_words():
     exported = json.loads(to_json(with_recipe(recipe)))
     assert exported["recipe"]["blocks"] == [
         {"column": "color", "values": ["red", "blue"], "missing": False},
-        {"column": "message", "words": ["cash", "hello"]},
+        {
+            "column": "message",
+            "parts": [{"unit": "words", "low": 1, "high": 1, "weight": "binary", "grams": ["cash", "hello"], "idf": None}],
+        },
     ]
-    assert "sqrt" in " ".join(exported["how"])
+    assert "square root" in " ".join(exported["how"])
 
 
 # --- export -----------------------------------------------------------------------------------------------------------------

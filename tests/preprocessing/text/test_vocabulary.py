@@ -57,8 +57,8 @@ def test_tables_grow_and_blocks_are_one(monkeypatch):
     texts = [" ".join(f"word{k * j % 97}" for j in range(k % 40)) for k in range(60)]
     expected = CountVectorizer(ngram_range=(1, 2)).fit_transform(texts)
     monkeypatch.setattr("rosenblatt.preprocessing.text.blocks.BLOCK_CHARS", 500)
-    monkeypatch.setattr("rosenblatt.preprocessing.text.vocabulary.FIRST_ENTRIES", 1)
-    monkeypatch.setattr("rosenblatt.preprocessing.text.vocabulary.FIRST_BYTES", 1)
+    monkeypatch.setattr("rosenblatt.preprocessing.text.gram_tables.FIRST_ENTRIES", 1)
+    monkeypatch.setattr("rosenblatt.preprocessing.text.gram_tables.FIRST_BYTES", 1)
     bag = rb.Vocabulary(ngram_range=(1, 2), norm=None, dtype=np.int64)
     same(bag.fit_transform(iter(texts)), expected)
     same(bag.fit(iter(texts)).transform(iter(texts)), expected)

@@ -72,13 +72,14 @@ def count_rows(
     hashes: IntArray,
     table: GramTable,
     count: Any,
+    limit: Any,
 ) -> Any:
     """Count the texts that contain each gram, from text `first` on; `before` is the number of texts in earlier blocks.
 
-    Returns the text for which the table was too small (or the number of texts), the number of entries, and the entries and
-    bytes that this text may need.
+    Grams that are new when there are `limit` entries are left out. Returns the text for which the table was too small (or the
+    number of texts), the number of entries, the entries and bytes that this text may need, and whether a gram was left out.
     """
-    clean, froms, tos = buffers.clean, buffers.froms, buffers.tos
+    clean, froms, tos, left_out = buffers.clean, buffers.froms, buffers.tos, False
     for t in range(first, bounds.shape[0] - 1):
         units = split_units(rules, text, bounds[t], bounds[t + 1], clean, buffers.starts)
         m = find_grams(rules, clean, buffers.starts, units, froms, tos)
@@ -86,13 +87,16 @@ def count_rows(
         for g in range(m):
             size += tos[g] - froms[g]
         at = table.stops[count]
-        if count + m > np.uintp(table.hashes.shape[0]) or at + size > np.uintp(table.text.shape[0]):
-            return np.uintp(t), count, count + m, at + size
+        if count < limit and (count + m > np.uintp(table.hashes.shape[0]) or at + size > np.uintp(table.text.shape[0])):
+            return np.uintp(t), count, count + m, at + size, left_out
         hash_grams(clean, froms, tos, m, hashes)
         row = np.uint32(before + np.uintp(t) + ONE)
         for g in range(m):
             slot = _slot(table, hashes[g], clean, froms[g], tos[g])
             if table.slots[slot] == np.uint32(0):
+                if count >= limit:
+                    left_out = True
+                    continue
                 for i in range(froms[g], tos[g]):
                     table.text[at] = clean[i]
                     at += ONE
@@ -104,7 +108,7 @@ def count_rows(
             if table.last[entry] != row:
                 table.last[entry] = row
                 table.rows[entry] += U1
-    return np.uintp(bounds.shape[0] - 1), count, np.uintp(0), np.uintp(0)
+    return np.uintp(bounds.shape[0] - 1), count, np.uintp(0), np.uintp(0), left_out
 
 
 @kernel

@@ -21,8 +21,9 @@ from itertools import pairwise
 import numpy as np
 
 from ...array_types import FloatArray
-from ...preprocessing.categorical import Categories, Words, words_of
+from ...preprocessing.categorical import Categories
 from ...preprocessing.sources import along_input
+from ...preprocessing.text_features import TextFeatures, words_of
 from .row import Cell, Row
 
 # Columns that are listed in a joint change, and columns whose changes are verified with the model.
@@ -285,8 +286,8 @@ def joint_change_of(row: Row) -> JointChange | None:
 # --- columns of strings
 
 
-def _string_change(row: Row, block: Categories | Words) -> Change | None:
-    return _word_change(row, block) if isinstance(block, Words) else _category_change(row, block)
+def _string_change(row: Row, block: Categories | TextFeatures) -> Change | None:
+    return _word_change(row, block) if isinstance(block, TextFeatures) else _category_change(row, block)
 
 
 def _category_change(row: Row, block: Categories) -> Change | None:
@@ -305,7 +306,7 @@ def _category_change(row: Row, block: Categories) -> Change | None:
     return Change(block.name, old, others[best], label, float(sizes[best]), others=len(flipped) - 1)
 
 
-def _word_change(row: Row, block: Words) -> Change | None:
+def _word_change(row: Row, block: TextFeatures) -> Change | None:
     """The fewest words, the most important ones first, without which the text is predicted otherwise."""
     text = row.cell(block) or ""
     words = list(dict.fromkeys(words_of(text)))

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...array_types import FloatArray
-from ...preprocessing.categorical import Words
 from ...preprocessing.sources import share_among_inputs
+from ...preprocessing.text_features import TextFeatures
 from .row import Cell, Row
 
 
@@ -106,4 +106,4 @@ def columns_of(row: Row, decision: Decision) -> tuple[Contribution, ...]:
 
 def words_of_columns(row: Row) -> tuple[str, ...]:
     """The columns of text, whose single words are of interest."""
-    return tuple(block.name for block in row.recipe.strings if isinstance(block, Words))
+    return tuple(block.name for block in row.recipe.strings if isinstance(block, TextFeatures))

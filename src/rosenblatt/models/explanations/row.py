@@ -12,9 +12,10 @@ import numpy as np
 from ...array_types import Array, FloatArray, IntArray
 from ...data.csr import CSRMatrix, row_pointers
 from ...data.table import Data, Table
-from ...preprocessing.categorical import Categories, NumberedColumns, Words, as_matrix
+from ...preprocessing.categorical import Categories, NumberedColumns, as_matrix
 from ...preprocessing.numeric import Numbers
 from ...preprocessing.recipe import Recipe
+from ...preprocessing.text_features import TextFeatures
 from ...scores import linear_scores, votes_of_pairs
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class Row:
         found: FloatArray = np.where(np.isnan(self.cells), self.numbers.fill, self.cells)
         return found
 
-    def cell(self, block: Categories | Words) -> str | None:
+    def cell(self, block: Categories | TextFeatures) -> str | None:
         """The cell of a column of strings."""
         table = cast(Table, self.data.features)
         found: str | None = table.columns[table.names.index(block.name)][0]

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Literal, cast
 import numpy as np
 
 from ...array_types import FloatArray
-from ...preprocessing.categorical import Categories, Words
+from ...preprocessing.categorical import Categories
+from ...preprocessing.text_features import TextFeatures
 from ...validation import check_choice
 from ..model import Model
 
@@ -221,11 +222,11 @@ def formula_of(model: Model, language: str, *, categories: bool = False) -> Form
 
 
 def _categories(
-    blocks: Sequence[Categories | Words], weights: FloatArray, language: str, supported: bool
+    blocks: Sequence[Categories | TextFeatures], weights: FloatArray, language: str, supported: bool
 ) -> tuple[Category, ...]:
     found, at = [], 0
     for block in blocks:
-        if isinstance(block, Words):
+        if isinstance(block, TextFeatures):
             raise ExportError(f"{language} export does not support text columns ({block.name!r}); export to JSON")
         if not supported:
             raise ExportError(f"{language} export does not support categorical columns ({block.name!r}); export to SQL or JSON")

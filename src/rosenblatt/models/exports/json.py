@@ -10,7 +10,8 @@
      "shift": [...] or null, "divide": [...] or null,      feature j is (product - shift[j])/divide[j]
      "indicators": [0, 3, ...],          columns with one more feature: 1 if the cell is missing
      "blocks": [{"column": "color", "values": ["blue", ...], "missing": true},     one more feature for each value,
-                {"column": "message", "words": ["cash", ...]}, ...]},    or for each word
+                {"column": "message", "parts": [{"unit": "words", "low": 1, "high": 2, "weight": "log-tfidf",
+                 "grams": ["cash", ...], "idf": [...]}, ...]}, ...]},           or for each gram of each part
  "classes": ["no", "yes"], "pairs": null or [[0, 1], [0, 2], ...],
  "weights": [[...], ...], "intercept": [...],              a row of weights and an intercept for each head
  "probabilities": null, or the map from scores, with an instruction: {"how": ..., "map": "sigmoid", "a": [...], "b": [...]},
@@ -26,8 +27,9 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from ...array_types import FloatArray
-from ...preprocessing.categorical import Categories, Words
+from ...preprocessing.categorical import Categories
 from ...preprocessing.date_parts import PARTS
+from ...preprocessing.text_features import Grams, TextFeatures
 from ..model import Model
 from .export import columns_of, labels_of, names_of, recipe_of, weights_of
 from .probabilities import as_json
@@ -52,8 +54,21 @@ COMPUTE_FEATURES = (
     "then for each of the indicators 1 if the cell of that column is missing, else 0; then block by block: "
     "for each of a block's values 1 if the cell is that value, else 0, "
     'and if "missing" is true 1 if the cell is missing, else 0; '
-    "for each of a block's words 1/sqrt(m) if it is among the m known words of the cell, else 0. "
-    "Words are runs of two or more letters, digits or underscores in lower case, each counted once."
+    "for each of the grams of each of a block's parts its value in the cell."
+)
+COMPUTE_TEXT = (
+    "The grams of a cell: the text in lower case, a missing cell as empty text. "
+    'For unit "words", its words are the longest runs of letters, digits and underscores that have two characters or more, '
+    "and a gram is low to high consecutive words joined by single blanks. "
+    'For unit "chars", each of its parts between blanks gets a blank before and after it, '
+    "and a gram is low to high consecutive characters of one of these; "
+    "if n characters are not fewer than all of it, it is a gram as a whole, and no longer ones are counted."
+)
+WEIGH_TEXT = (
+    "The value of a gram that is n times in the cell: "
+    '1 if the weight is "binary", n if it is "counts" or "tfidf", 1 + ln(n) if it is "log-tfidf", and 0 for n = 0; '
+    "times its idf, unless that is null. The values of a part are then divided by the square root of the sum of their squares, "
+    "unless all are 0, and by the square root of the number of parts of the block."
 )
 
 COMPUTE_DATES = (
@@ -89,7 +104,8 @@ def to_json(model: Model) -> str:
 def _instructions(recipe: Recipe | None) -> list[str]:
     if recipe is None:
         return []
-    return [COMPUTE_FEATURES, COMPUTE_DATES] if recipe.dates else [COMPUTE_FEATURES]
+    texts = [COMPUTE_TEXT, WEIGH_TEXT] if any(isinstance(block, TextFeatures) for block in recipe.strings) else []
+    return [COMPUTE_FEATURES, *texts, *([COMPUTE_DATES] if recipe.dates else [])]
 
 
 def _recipe(recipe: Recipe) -> dict[str, Any]:
@@ -108,10 +124,16 @@ def _recipe(recipe: Recipe) -> dict[str, Any]:
     }
 
 
-def _block(block: Categories | Words) -> dict[str, Any]:
+def _block(block: Categories | TextFeatures) -> dict[str, Any]:
     if isinstance(block, Categories):
         return {"column": block.name, "values": list(block.values), "missing": block.missing}
-    return {"column": block.name, "words": list(block.words)}
+    return {"column": block.name, "parts": [_part(part) for part in block.parts]}
+
+
+def _part(part: Grams) -> dict[str, Any]:
+    kind = part.kind
+    lengths = {"low": kind.low, "high": kind.high}
+    return {"unit": kind.unit, **lengths, "weight": kind.weight, "grams": list(part.grams), "idf": _numbers(part.idf)}
 
 
 def _numbers(array: FloatArray | None) -> list[float] | None:

@@ -9,18 +9,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
-from typing import IO, NamedTuple, TypeAlias, cast
+from typing import IO, TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array, csr_matrix
-from sklearn import get_config
 
 from ...array_types import Array, IntArray
 from ...data.readers.window import grow_array, grown_size
 from ...kernels.text.grams import CHARS, CHARS_IN_WORDS, WORDS, GramBuffers, GramRules, StopWords
 from ...kernels.text.hashing import BINS, RowBuffers, normalize_rows
 from .words import DEFAULT_WORDS, WordPattern, stop_word_table
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array, csr_matrix
 
 # A text, bytes to decode, the name of a file, an open file, or tokens for an analyzer function.
 Document: TypeAlias = str | bytes | os.PathLike[str] | IO[str] | IO[bytes] | Sequence[str]
@@ -247,6 +248,9 @@ class ValueRules(NamedTuple):
 
 def stack_rows(blocks: Iterable[tuple[Array, Array, Array]], columns: int) -> csr_array | csr_matrix:
     """One SciPy matrix from blocks of (indices, values, indptr), of the class configured in scikit-learn."""
+    from scipy.sparse import csr_array, csr_matrix
+    from sklearn import get_config
+
     indices: IntArray = np.empty(0, np.int32)
     values: Array | None = None
     ends, size = [np.zeros(1, np.int64)], 0

@@ -8,7 +8,6 @@ Guarantee  With the same settings, columns and counts are those of scikit-learn'
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -17,72 +16,10 @@ from scipy.sparse import csr_array, csr_matrix
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ...array_types import Array, IntArray
-from ...kernels.text.hashing import hash_grams
-from ...kernels.text.vocabulary import GramTable, count_rows, enter_all, look_up
+from ...array_types import Array
 from ...validation import ParameterError, check_choice, check_flag, check_integer
-from .blocks import ANALYZERS, Buffers, GramCutter, ValueRules, join_pieces, split_blocks, stack_rows
-
-# The initial size of a table that counts words.
-FIRST_ENTRIES, FIRST_BYTES = 1 << 12, 1 << 15
-
-
-# --- Tables of words for the kernels
-
-
-def make_table(words: list[str]) -> GramTable:
-    """A table whose entry k is words[k]."""
-    block = join_pieces([word.encode("utf-8", "surrogatepass") for word in words])
-    hashes = np.empty(len(words), np.uint32)
-    hash_grams(block.text, block.bounds[:-1], block.bounds[1:], np.uintp(len(words)), hashes)
-    none = np.zeros(0, np.uint32)
-    table = GramTable(_free_slots(len(words)), hashes, block.bounds, block.text.copy(), none, none)
-    enter_all(table, np.uintp(len(words)))
-    return table
-
-
-def _free_slots(entries: int) -> IntArray:
-    return np.zeros(1 << max(3, (2 * entries - 1).bit_length()), np.uint32)
-
-
-def _empty_table(entries: int, size: int) -> GramTable:
-    hashes, rows, last = (np.empty(entries, np.uint32) for _ in range(3))
-    return GramTable(_free_slots(entries), hashes, np.zeros(entries + 1, np.uintp), np.empty(size, np.uint8), rows, last)
-
-
-def _enlarge_table(table: GramTable, count: int, entries: int, size: int) -> GramTable:
-    """A copy of the table with space for this many entries and bytes, at least twice as many as before."""
-    entries, size = max(entries, 2 * len(table.hashes)), max(size, 2 * len(table.text))
-    larger, held = _empty_table(entries, size), int(table.stops[count])
-    for name, kept in (("hashes", count), ("stops", count + 1), ("text", held), ("rows", count), ("last", count)):
-        getattr(larger, name)[:kept] = getattr(table, name)[:kept]
-    enter_all(larger, np.uintp(count))
-    return larger
-
-
-def count_words(blocks: Iterable[list[str]], cutter: GramCutter) -> tuple[list[str], IntArray]:
-    """The distinct grams of blocks of texts, and the number of texts that contain each."""
-    table, count, before, buffers = _empty_table(FIRST_ENTRIES, FIRST_BYTES), np.uintp(0), 0, Buffers()
-    for texts in blocks:
-        block = cutter.encode(texts)
-        longest = int(block.lengths.max())
-        rules, grams = cutter.rules(block), buffers.grams(cutter, longest)
-        hashes, done = buffers.array("hashes", len(grams.froms), np.uint32), 0
-        while True:
-            done, count, entries, size = count_rows(
-                rules, block.text, block.bounds, np.uintp(done), np.uintp(before), grams, hashes, table, np.uintp(count)
-            )
-            if done == len(texts):
-                break
-            table = _enlarge_table(table, int(count), int(entries), int(size))
-        before += len(texts)
-    stops = table.stops[: int(count) + 1].tolist()
-    raw = table.text[: stops[-1]].tobytes()
-    words = [raw[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairwise(stops)]
-    return words, table.rows[: len(words)].astype(np.int64)
-
-
-# --- The transformer
+from .blocks import ANALYZERS, GramCutter, ValueRules, split_blocks, stack_rows
+from .gram_tables import count_words, find_known, make_table
 
 
 class Vocabulary(TransformerMixin, BaseEstimator):
@@ -194,7 +131,7 @@ class Vocabulary(TransformerMixin, BaseEstimator):
             chosen = [chosen[place] for place in np.sort(places).tolist()]
         self.vocabulary_ = {word: column for column, (word, _) in enumerate(chosen)}
         self.counts_ = rows[[k for _, k in chosen]]
-        self._table = make_table(list(self.vocabulary_))
+        self._table = make_table(self.vocabulary_)
         return self
 
     def transform(self, X: Iterable[str | bytes]) -> csr_array | csr_matrix:
@@ -282,18 +219,9 @@ class Vocabulary(TransformerMixin, BaseEstimator):
 
     def _blocks(self, blocks: Iterable[list[str]]) -> Iterator[tuple[Array, Array, Array]]:
         """Indices, values and row pointers of each block of texts."""
-        cutter, buffers, rules = self._cutter(), Buffers(), ValueRules(check_flag("binary", self.binary), self.norm, self.dtype)
-        bits = np.uint32((len(self.vocabulary_) - 1).bit_length())
-        for texts in blocks:
-            block = cutter.encode(texts)
-            longest = int(block.lengths.max())
-            grams = buffers.grams(cutter, longest)
-            rows = buffers.rows(len(texts), int(cutter.max_grams(block.lengths).sum()), len(grams.froms))
-            hashes = buffers.array("hashes", len(grams.froms), np.uint32)
-            look_up(cutter.rules(block), block.text, block.bounds, grams, hashes, self._table, bits, rows)
-            size = int(rows.indptr[-1])
-            indptr = rows.indptr.copy()
-            yield rows.indices[:size].copy(), rules.values(rows.counts[:size], indptr), indptr
+        rules = ValueRules(check_flag("binary", self.binary), self.norm, self.dtype)
+        for indices, counts, indptr in find_known(blocks, self._cutter(), self._table, len(self.vocabulary_)):
+            yield indices.copy(), rules.values(counts, indptr), indptr.copy()
 
 
 def _split_texts(X: Iterable[str | bytes]) -> Iterator[list[str]]:

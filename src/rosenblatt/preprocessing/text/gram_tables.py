@@ -1,0 +1,117 @@
+"""Tables of n-grams for the kernels: counting the texts that contain each, and finding known ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from ...array_types import Array, IntArray
+from ...kernels.text.hashing import hash_grams
+from ...kernels.text.vocabulary import GramTable, count_rows, enter_all, look_up
+from .blocks import Buffers, GramCutter, join_pieces
+
+# The initial size of a table that counts grams.
+FIRST_ENTRIES, FIRST_BYTES = 1 << 12, 1 << 15
+MAX_ENTRIES = (1 << 31) - 2
+
+
+def make_table(grams: Iterable[str]) -> GramTable:
+    """A table whose entry k is the k-th of these grams."""
+    pieces = [gram.encode("utf-8", "surrogatepass") for gram in grams]
+    block, n = join_pieces(pieces), len(pieces)
+    hashes = np.empty(n, np.uint32)
+    hash_grams(block.text, block.bounds[:-1], block.bounds[1:], np.uintp(n), hashes)
+    none = np.zeros(0, np.uint32)
+    table = GramTable(_free_slots(n), hashes, block.bounds, block.text.copy(), none, none)
+    enter_all(table, np.uintp(n))
+    return table
+
+
+def _free_slots(entries: int) -> IntArray:
+    return np.zeros(1 << max(3, (2 * entries - 1).bit_length()), np.uint32)
+
+
+def _empty_table(entries: int, size: int) -> GramTable:
+    hashes, rows, last = (np.empty(entries, np.uint32) for _ in range(3))
+    return GramTable(_free_slots(entries), hashes, np.zeros(entries + 1, np.uintp), np.empty(size, np.uint8), rows, last)
+
+
+def _enlarge_table(table: GramTable, count: int, entries: int, size: int) -> GramTable:
+    """A copy of the table with space for this many entries and bytes, at least twice as many as before."""
+    entries, size = max(entries, 2 * len(table.hashes)), max(size, 2 * len(table.text))
+    larger, held = _empty_table(entries, size), int(table.stops[count])
+    for name, kept in (("hashes", count), ("stops", count + 1), ("text", held), ("rows", count), ("last", count)):
+        getattr(larger, name)[:kept] = getattr(table, name)[:kept]
+    enter_all(larger, np.uintp(count))
+    return larger
+
+
+class GramCounter:
+    """Counts the texts that contain each gram, block by block.
+
+    The first `limit` distinct grams are counted, in the order of the texts and in each text by length.
+    """
+
+    def __init__(self, cutter: GramCutter, limit: int = MAX_ENTRIES) -> None:
+        self._cutter, self._limit = cutter, np.uintp(limit)
+        self._table, self._count, self._buffers = _empty_table(FIRST_ENTRIES, FIRST_BYTES), np.uintp(0), Buffers()
+        self.texts = 0
+        self.truncated = False  # whether grams beyond the limit were not counted
+
+    def add(self, texts: list[str]) -> None:
+        """Count a block of texts."""
+        block = self._cutter.encode(texts)
+        longest = int(block.lengths.max())
+        rules, grams = self._cutter.rules(block), self._buffers.grams(self._cutter, longest)
+        hashes, done = self._buffers.array("hashes", len(grams.froms), np.uint32), 0
+        while True:
+            done, self._count, entries, size, left_out = count_rows(
+                rules, block.text, block.bounds, np.uintp(done), np.uintp(self.texts), grams, hashes, self._table,
+                np.uintp(self._count), self._limit,
+            )  # fmt: skip
+            self.truncated |= bool(left_out)
+            if done == len(texts):
+                break
+            self._table = _enlarge_table(self._table, int(self._count), int(entries), int(size))
+        self.texts += len(texts)
+
+    @property
+    def rows(self) -> IntArray:
+        """The number of texts that contain each gram, in the order in which they were found."""
+        return self._table.rows[: int(self._count)].astype(np.int64)
+
+    def grams(self, places: IntArray) -> list[str]:
+        """The grams at these places of `rows`."""
+        stops = self._table.stops[: int(self._count) + 1]
+        raw = self._table.text[: int(stops[-1])].tobytes()
+        bounds = zip(stops[places].tolist(), stops[places + 1].tolist(), strict=True)
+        return [raw[start:stop].decode("utf-8", "surrogatepass") for start, stop in bounds]
+
+
+def count_words(blocks: Iterable[list[str]], cutter: GramCutter) -> tuple[list[str], IntArray]:
+    """The distinct grams of blocks of texts, and the number of texts that contain each."""
+    counter = GramCounter(cutter)
+    for texts in blocks:
+        counter.add(texts)
+    rows = counter.rows
+    return counter.grams(np.arange(len(rows))), rows
+
+
+def find_known(
+    blocks: Iterable[list[str]], cutter: GramCutter, table: GramTable, size: int
+) -> Iterator[tuple[Array, Array, Array]]:
+    """Entries, counts and row pointers of each block of texts; `size` is the number of entries of the table.
+
+    The arrays are views of buffers that the next block changes.
+    """
+    buffers, bits = Buffers(), np.uint32((size - 1).bit_length())
+    for texts in blocks:
+        block = cutter.encode(texts)
+        longest = int(block.lengths.max())
+        grams = buffers.grams(cutter, longest)
+        rows = buffers.rows(len(texts), int(cutter.max_grams(block.lengths).sum()), len(grams.froms))
+        hashes = buffers.array("hashes", len(grams.froms), np.uint32)
+        look_up(cutter.rules(block), block.text, block.bounds, grams, hashes, table, bits, rows)
+        found = int(rows.indptr[-1])
+        yield rows.indices[:found], rows.counts[:found], rows.indptr

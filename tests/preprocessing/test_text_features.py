@@ -1,0 +1,160 @@
+"""Features of text: scikit-learn's vocabulary and values, whatever the weights and the cut into chunks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.feature_extraction.text import TfidfVectorizer
+from tables import cut, dense, strings, table
+
+from rosenblatt.data.table import DataError, Table
+from rosenblatt.preprocessing.recipe import Recipe
+from rosenblatt.preprocessing.text_kinds import WEIGHTS, TextKind, joined_name, parse_text_features
+
+WEIGHT_SETTINGS = {
+    "binary": {"binary": True, "use_idf": False},
+    "counts": {"use_idf": False},
+    "tfidf": {},
+    "log-tfidf": {"sublinear_tf": True},
+}
+LATER = ["the cat, THE cat and the dog", "unknown", "", "  İstanbul ΟΔΟΣ ", "a b c the"]
+KINDS = st.builds(
+    lambda unit, low, more, weight: TextKind(unit, low, low + more, weight),
+    st.sampled_from(["words", "chars"]), st.integers(1, 3), st.integers(0, 2), st.sampled_from(WEIGHTS),
+)  # fmt: skip
+TEXTS = st.lists(
+    st.text(st.sampled_from("ab cß İΣσς_1.\t\u00a0é"), max_size=12) | st.sampled_from(LATER) | st.text(max_size=8),
+    min_size=2, max_size=8,
+)  # fmt: skip
+
+
+def oracle(kind: TextKind, texts: list[str]) -> TfidfVectorizer:
+    """scikit-learn's vectorizer of this kind, fitted; raises ValueError if no gram is in two texts."""
+    analyzer = {"words": "word", "chars": "char_wb"}[kind.unit]
+    made = TfidfVectorizer(analyzer=analyzer, ngram_range=(kind.low, kind.high), min_df=2, **WEIGHT_SETTINGS[kind.weight])
+    return made.fit(texts)
+
+
+def learned(texts: list[str], features: str, places: tuple[int, ...] = ()) -> Recipe:
+    chunks = cut(Table(("t",), (strings(*texts),)), places)
+    return Recipe.learn(chunks, text=("t",), text_features=features)
+
+
+@settings(deadline=None)
+@given(TEXTS, KINDS, st.integers(0, 8))
+def test_grams_and_values_are_scikit_learns(texts, kind, place):
+    texts = [text.encode("utf-8", "replace").decode() for text in texts]
+    try:
+        expected = oracle(kind, texts)
+    except ValueError:
+        with pytest.raises(DataError, match=r"no (word|run of characters) occurs in 2 rows"):
+            learned(texts, kind.name)
+        return
+    recipe = learned(texts, kind.name, (min(place, len(texts)),))
+    (part,) = recipe.strings[0].parts
+    assert part.grams == tuple(expected.get_feature_names_out())
+    if kind.uses_idf:
+        assert np.array_equal(part.idf, expected.idf_)
+    for some in (texts, LATER):
+        np.testing.assert_allclose(
+            dense(recipe.rows(table(t=strings(*some)))), expected.transform(some).toarray(), rtol=1e-14, atol=1e-300
+        )
+    assert Recipe.from_parts(*recipe.to_parts()) == recipe
+
+
+def test_parts_stand_side_by_side_with_length_one():
+    texts = ["the cat sat", "the dog sat", "a cat"]
+    recipe = learned(texts, "words-2,chars-2-3:counts")
+    both = [
+        oracle(kind, texts).transform(texts).toarray() / np.sqrt(2) for kind in parse_text_features("words-2,chars-2-3:counts")
+    ]
+    X = dense(recipe.rows(table(t=strings(*texts))))
+    np.testing.assert_allclose(X, np.hstack(both), rtol=1e-14)
+    np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1.0, rtol=1e-14)
+    names = list(recipe.feature_names)
+    assert names[:3] == ["t:cat", "t:sat", "t:the"]
+    assert "t:' ca'" in names
+    assert recipe.notes[0] == (
+        f"Column 't' is text: 3 words and pairs of words and {len(names) - 3} runs of 2 to 3 characters within words "
+        "that occur in at least two rows (--text-features words-2,chars-2-3:counts)."
+    )
+
+
+def test_a_part_without_grams_is_left_out():
+    recipe = learned(["cat dog", "dog cat"], "words-2-3,chars-3-3")
+    assert [part.kind.unit for part in recipe.strings[0].parts] == ["chars"]
+
+
+def test_missing_cells_and_unknown_words_have_no_features():
+    recipe = Recipe.learn([table(t=strings("the cat", None, "the dog"))], text=("t",), text_features="words")
+    (part,) = recipe.strings[0].parts
+    assert part.grams == ("the",)
+    assert part.idf.tolist() == [np.log(4 / 3) + 1.0]  # of three texts, the missing one counted
+    assert dense(recipe.rows(table(t=strings("nothing known", None, "", "the")))).tolist() == [[0.0], [0.0], [0.0], [1.0]]
+
+
+def test_lone_surrogates_are_question_marks():
+    recipe = learned(["a\ud800b", "a?b"], "chars-2-2:counts")
+    assert recipe.strings[0].parts[0].grams == (" a", "?b", "a?", "b ")
+    assert Recipe.from_parts(*recipe.to_parts()) == recipe
+
+
+def test_rows_do_not_depend_on_blocks(monkeypatch):
+    texts = [" ".join(f"word{k * j % 17}" for j in range(k % 9)) for k in range(40)]
+    expected = dense(learned(texts, "words-2").rows(table(t=strings(*texts))))
+    monkeypatch.setattr("rosenblatt.preprocessing.text.blocks.BLOCK_CHARS", 50)
+    monkeypatch.setattr("rosenblatt.preprocessing.text.gram_tables.FIRST_ENTRIES", 1)
+    monkeypatch.setattr("rosenblatt.preprocessing.text.gram_tables.FIRST_BYTES", 1)
+    recipe = learned(texts, "words-2", (3, 20))
+    assert np.array_equal(dense(recipe.rows(table(t=strings(*texts)))), expected)
+
+
+@pytest.mark.parametrize("places", [(), (3,), (1, 2, 3, 4, 5)])
+def test_grams_beyond_the_limit_are_not_counted(monkeypatch, places):
+    monkeypatch.setattr("rosenblatt.preprocessing.text_features.MAX_GRAMS_COUNTED", 5)
+    monkeypatch.setattr("rosenblatt.preprocessing.recipe_notes.MAX_GRAMS_COUNTED", 5)
+    recipe = learned(["bb aa", "cc aa", "dd ee ff", "ff ff", "ff ee", "zz bb"], "words", places)
+    assert recipe.strings[0].parts[0].grams == ("aa", "bb", "ee")
+    assert "of the first 5 distinct ones" in recipe.notes[0]
+
+
+def test_the_most_frequent_grams_are_kept(monkeypatch):
+    monkeypatch.setattr("rosenblatt.preprocessing.text_features.MAX_GRAMS", 2)
+    assert learned(["aa bb cc", "bb cc", "cc aa bb", "bb"], "words").strings[0].parts[0].grams == ("bb", "cc")
+
+
+@pytest.mark.parametrize(
+    "text", ["binary", "words", "words-2", "words-2-3", "words:counts", "chars-3-5", "words-3:tfidf,chars-2-2"]
+)
+def test_names_of_kinds_are_canonical(text):
+    assert joined_name(parse_text_features(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("letters", r"text_features must be words, words-2, chars-3-5 or binary.*; got 'letters'"),
+        ("", "got ''"),
+        ("words,", "got ''"),
+        ("chars-3", "'chars-3' must have the least and the largest number of characters, such as chars-3-5"),
+        ("chars-5-3", "'chars-5-3' has a range that is reversed: write chars-3-5"),
+        ("words-0", "reversed|lengths from 1 to 5 words"),
+        ("words-0-2", "'words-0-2' must have lengths from 1 to 5 words"),
+        ("words-6", "lengths from 1 to 5 words"),
+        ("chars-3-11", "lengths from 1 to 10 chars"),
+        ("words:heavy", "'words:heavy' must have a weight among binary, counts, tfidf, log-tfidf"),
+        ("words,words-2", "has two items of words: give one range, such as words-1-3"),
+        (None, "must be text such as"),
+    ],
+)  # fmt: skip
+def test_unknown_kinds_are_refused(text, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        Recipe.learn([table(t=strings("a b", "a b"))], text=("t",), text_features=text)
+
+
+def test_features_of_text_need_a_text_column():
+    for rows in (table(t=strings("red", "blue")), np.eye(2)):
+        with pytest.raises(DataError, match="--text-features words-2: no column is text; name a column of text with --text"):
+            Recipe.learn([rows], text_features="words-2")
