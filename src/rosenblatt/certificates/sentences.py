@@ -78,7 +78,7 @@ def describe_likelihood(likelihood: Likelihood | None, about: About, names: Sequ
         return "complete separation of all rows"
     if likelihood.kind == "overlap":
         return "overlap: no plane separates some of the rows and misclassifies none"
-    columns = [repr(names[c]) if names else str(c + 1) for c in likelihood.columns]
+    columns = [repr(names[c]) if len(names) else str(c + 1) for c in likelihood.columns]
     one = len(columns) == 1
     who = f"column{'' if one else 's'} {_listed(columns)} separate{'s' if one else ''}"
     n_rows = count_text(about.n_rows)

@@ -17,6 +17,7 @@ from ..online.stopping import merge_stops
 from ..parallel import one_blas_thread
 from ..probabilities.maps import Calibration, ProbabilityMap, Sigmoid, Temperature
 from ..progress import current_callback
+from ..proofs.likelihood import check_maximum
 from ..reporting.text import short
 from ..svm.crammer_singer import CrammerSinger, lead_over_rivals
 from ..svm.limits import SolverLimits, iteration_limit
@@ -33,16 +34,20 @@ from .svm_base import MarginClassifier, ZeroPlaneWarning, margin_of
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+PROOF_TIME_S = 60.0  # for the proof that the likelihood of a problem has no maximum
+
 
 class SoftMargin(MarginClassifier):
     """The soft-margin support vector machine, solved to a proved gap.
 
     Problem    min 1/2 |w|^2 + C sum_i xi_i (hinge) or C sum_i xi_i^2 (squared hinge),
                s.t. y_i (<w, x_i> + b) >= 1 - xi_i, xi_i >= 0;
-               min 1/2 |w|^2 + C sum_i log(1 + exp(-y_i (<w, x_i> + b))) (logistic).
+               min 1/2 |w|^2 + C sum_i log(1 + exp(-y_i (<w, x_i> + b))) (logistic; C = inf: without 1/2 |w|^2 and C).
     Guarantee  `objective_` exceeds the minimum by at most `dual_gap_`: the dual's value at `multipliers_` is a lower bound, and
                both are evaluated on all rows in float64. The fit ends when the gap, relative to the objective, is at most
-               `tol`, or with a warning; `stop_` has the reason.
+               `tol`, or with a warning; `stop_` has the reason. With C = inf and the logistic loss, a separation that is below
+               the rounding errors of float64 may be overlooked, and the bound is for weights up to twice the length of those
+               found: see `rosenblatt.svm.unpenalized`. What `NoMaximum` states is proved in exact arithmetic.
     Reference  Cortes and Vapnik, Machine Learning 20 (1995). The solvers: see `rosenblatt.svm`.
 
     Coming from scikit-learn: `SVC(kernel="linear", C=C)` is `SoftMargin(C=C, multiclass="ovo")`, `LinearSVC(C=C, loss=loss)`
@@ -53,7 +58,9 @@ class SoftMargin(MarginClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        The cost of a unit of slack, greater than 0, scaled by a row's weight. Infinity gives the hard margin, see `MaxMargin`.
+        The cost of a unit of slack, greater than 0, scaled by a row's weight. Infinity gives the hard margin, see `MaxMargin`;
+        with the logistic loss the largest likelihood without a penalty, and `fit` raises `NoMaximum` if there is none. Of
+        equally good weights these are the shortest, up to a thousand columns.
     loss : {"hinge", "squared_hinge", "logistic"}, default="hinge"
         The price of slack. "logistic" is logistic regression, whose scores are log odds: it has probabilities.
     multiclass : {"auto", "ovr", "ovo", "crammer_singer", "multinomial"}, default="auto"
@@ -117,7 +124,8 @@ class SoftMargin(MarginClassifier):
     multipliers_ : list of ndarray
         For each problem, their a_i: w = sum_i a_i y_i x_i, 0 < a_i <= C c_i (hinge), sum_i a_i y_i = 0 with a free intercept.
         "crammer_singer" has one array of shape (n_support, n_classes): rows sum to 0, rivals are <= 0, w_m = sum_i a_im x_i,
-        "multinomial" the like. With the logistic loss the sums differ from w by at most sqrt(2 dual_gap_).
+        "multinomial" the like. With the logistic loss the sums differ from w by at most sqrt(2 dual_gap_); with C = inf they
+        are zero, up to rounding errors.
     slack_ : ndarray of shape (n_problems, n_rows)
         xi_i for every row; NaN for rows that do not count.
     canonical_ : ndarray of shape (n_problems, n_rows)
@@ -262,6 +270,12 @@ class SoftMargin(MarginClassifier):
         else:
             answers, pair_rows = task.solve_each(before)
             ends = self._set(rows, answers, pair_rows, len(codes))
+        unsolved = [h for h, (gap, steps) in enumerate(ends) if not gap <= self.tol and steps < most]
+        if task.unpenalized and unsolved:
+            check_maximum(
+                X, codes, classes, weights, scheme, unsolved, fit_intercept=bool(self.fit_intercept),
+                names=self.__dict__.get("feature_names_in_", ()), time_limit=PROOF_TIME_S,
+            )  # fmt: skip
         self._end(ends, limits)
 
     def _choose_scheme(self, rows: Rows, n_classes: int) -> str:
@@ -353,6 +367,8 @@ class SoftMargin(MarginClassifier):
         self.stop_ = merge_stops([limits.stop(*end) for end in ends], self.classes_, pairs=self._scheme == "ovo")
         if self.stop_.reason != "tolerance":
             remedy = " (scale the features)" if self.stop_.reason == "rounding" else ""
+            if self.stop_.reason == "rounding" and np.inf == self.C and self.loss == "logistic":
+                remedy = " (the classes are separated, or nearly: use a finite C, or rb.certify with likelihood=True)"
             warnings.warn(StopWarning(f"tol={short(self.tol, 6)} was not reached{remedy}", self.stop_), stacklevel=5)
         solved = np.array([gap <= self.tol for gap, _ in ends])  # other planes may be zero because of rounding errors
         if zeros := int((~self.coef_.any(axis=1) & solved).sum()):

@@ -51,6 +51,6 @@ def check_soft_margin_parameters(model: SoftMargin) -> None:
 
 def _check_without_penalty(model: SoftMargin) -> None:
     if model.loss == "logistic":
-        raise ValueError("loss='logistic' needs a finite C")
+        return
     if (model.fit_intercept and model.penalize_intercept) or model.multiclass == "crammer_singer":
         raise ValueError("C=inf is the hard margin, which needs penalize_intercept=False and multiclass='ovr' or 'ovo'")

@@ -124,14 +124,18 @@ class LogisticLoss:
     def precondition(self) -> Solve:
         """A function that multiplies by the inverse of the Hessian, or of its diagonal if there are many columns."""
         if self.has_matrix:
-            H = self._blocks().gram(self.bends, self.n_jobs)
-            add_to_diagonal(H, self.penalty)
-            return partial(solve_factored, cholesky_factor(H))
+            return partial(solve_factored, cholesky_factor(self._curvature()))
         squares = np.zeros(self.svm.width)
         add_squares(self.svm.rows, self.wanted, self.bends, squares)
         last = self.svm.x0**2 * float(self.bends.sum())
         diagonal = self.penalty + np.append(squares, last)
         return lambda right: right / diagonal
+
+    def _curvature(self) -> FloatArray:
+        """The upper triangle of the Hessian."""
+        H = self._blocks().gram(self.bends, self.n_jobs)
+        add_to_diagonal(H, self.penalty)
+        return H
 
     def line_search(self, v: FloatArray, direction: FloatArray) -> float:
         """The t > 0 where the objective on the line is least, by Newton's method inside a bracket."""

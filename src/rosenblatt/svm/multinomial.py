@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from ..array_types import FloatArray, IntArray
-from ..data.problem import rows_width
+from ..data.problem import rows_as_matrix, rows_width
 from ..kernels.linear.logistic import add_squares
 from ..kernels.linear.multinomial import multinomial_gradient, multinomial_product
 from ..kernels.linear.row_blocks import combine
@@ -58,6 +58,11 @@ class Multinomial:
         if not np.isfinite(self.primal):
             return np.inf
         return max(0.0, self.primal - self.dual) / self.primal if self.primal > 0.0 else 0.0
+
+
+def shannon_entropy(shares: FloatArray, costs: FloatArray) -> float:
+    """sum_i C_i H(p_i)"""
+    return -float(costs @ xlogy(shares, shares).sum(axis=1))
 
 
 class MultinomialLoss:
@@ -142,6 +147,12 @@ class MultinomialLoss:
             own += moves.T @ X
         return loss, own
 
+    def _scores(self, W: FloatArray, b: FloatArray) -> FloatArray:
+        """The scores of the wanted rows."""
+        X = rows_as_matrix(self.rows, 0, self.n)
+        found: FloatArray = np.asarray(X @ (W if self.sparse else W.T), np.float64) + b
+        return found[self.wanted]
+
     def product(self, p: FloatArray) -> FloatArray:
         """The Hessian times p."""
         (W, b), out = self._split(p), self.penalty * p.reshape(self.shape)
@@ -188,10 +199,14 @@ class MultinomialLoss:
         blocks = Blocks(self.rows, self.wanted, np.ones(len(self.wanted)), self.x0, self.width)
         factors = []
         for own, bends in zip(penalty, weights, strict=True):
-            H = blocks.gram(bends, self.n_jobs)
-            add_to_diagonal(H, own)
-            factors.append(cholesky_factor(H))
+            factors.append(cholesky_factor(self._curvature(blocks, bends, own)))
         return partial(self._solve, factors)
+
+    def _curvature(self, blocks: Blocks, bends: FloatArray, penalty: FloatArray) -> FloatArray:
+        """The upper triangle of a block of the Hessian on the diagonal."""
+        H = blocks.gram(bends, self.n_jobs)
+        add_to_diagonal(H, penalty)
+        return H
 
     def _solve(self, factors: list[FloatArray], right: FloatArray) -> FloatArray:
         out = np.empty(self.shape)
@@ -220,10 +235,9 @@ class MultinomialLoss:
     def solution(self, v: FloatArray, value: float) -> Multinomial:
         """The weights, their multipliers and the bounds; `at(v)` was called last."""
         shares = self._balanced() if self.free else self.shares.copy()
-        entropy = -float(self.costs @ xlogy(shares, shares).sum(axis=1))
         signed = -self.costs[:, None] * shares
         signed[np.arange(len(signed)), self.codes] += self.costs
-        dual = entropy - 0.5 * self._length(signed)
+        dual = shannon_entropy(shares, self.costs) - 0.5 * self._length(signed)
         multipliers = np.zeros((self.n, self.k))
         multipliers[self.wanted] = signed
         W, b = self._split(v)

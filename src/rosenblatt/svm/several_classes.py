@@ -19,6 +19,7 @@ from .multinomial import Multinomial, solve_multinomial
 from .problem import BinarySVM, Head, Solution, heads
 from .solver_choice import solve_binary_svm
 from .ties import settle_rows_on_plane, settle_ties
+from .unpenalized import solve_binary_likelihood, solve_multinomial_likelihood
 
 HARD_MARGIN_C = 1e3  # above this C the hard margin may be the solution
 
@@ -56,12 +57,28 @@ class SoftMarginTask:
         share = 2.0 if self.scheme in ("crammer_singer", "multinomial") and len(self.classes) == 2 else 1.0
         return np.broadcast_to(share, len(self.codes)) if self.weights is None else share * self.weights
 
+    @property
+    def _cost(self) -> float:
+        """The cost of a row of weight 1; any, if nothing else counts."""
+        return 1.0 if self.unpenalized else self.C
+
+    @property
+    def unpenalized(self) -> bool:
+        """Whether only the likelihood counts."""
+        return self.loss == "logistic" and np.inf == self.C
+
+    @property
+    def _hard(self) -> bool:
+        """Whether no row may cross the margin."""
+        return self.loss != "logistic" and np.inf == self.C
+
     def solve_jointly(self, start: CrammerSinger | Multinomial | None) -> CrammerSinger | Multinomial:
         """Solve one problem for all classes (Crammer and Singer, or multinomial)."""
         if self.loss == "logistic":
             assert not isinstance(start, CrammerSinger)
-            return solve_multinomial(
-                self.rows, self.codes, len(self.classes), self.C * self.row_weights, x0=self.x0, free=self.free,
+            solve = solve_multinomial_likelihood if self.unpenalized else solve_multinomial
+            return solve(
+                self.rows, self.codes, len(self.classes), self._cost * self.row_weights, x0=self.x0, free=self.free,
                 limits=replace(self.limits, n_jobs=self.threads, progress=self.progress), start=start,
             )  # fmt: skip
         assert not isinstance(start, Multinomial)
@@ -76,12 +93,12 @@ class SoftMarginTask:
         problems = heads(rows, codes, len(self.classes), self.scheme, weights=self.weights, x0=self.x0)
         inner = self.threads if len(problems) == 1 else 1
         limits = replace(self.limits, n_jobs=inner)
-        pair_rows = [head.rows_that_count() for head in problems if head.pair and np.isfinite(self.C)]
+        pair_rows = [head.rows_that_count() for head in problems if head.pair and not self._hard]
 
         def solve(h: int) -> Solved:
             head, effort = problems[h], replace(limits, progress=problem_callback(self.progress, h, len(problems)))
             start = before[h] if before else None
-            if not head.pair or np.inf == self.C:
+            if not head.pair or self._hard:
                 return self._solve_binary(head, weights, effort, start)
             # A pair is solved on a copy of its rows: with many classes they are a small part of all rows.
             places = pair_rows[h]
@@ -97,16 +114,17 @@ class SoftMarginTask:
 
     def _solve_binary(self, head: Head, weights: FloatArray, limits: SolverLimits, start: Solution | None) -> Solved:
         problem = head.problem
-        if np.inf == self.C:
+        if self._hard:
             return Solved(*hard_margin(problem, limits, self.classes[head.positive], head.about(self.classes)))
         # If all rows have the same C, one number is broadcast.
-        costs = np.broadcast_to(self.C * weights[0], len(weights)) if weights.strides == (0,) else self.C * weights
+        costs = np.broadcast_to(self._cost * weights[0], len(weights)) if weights.strides == (0,) else self._cost * weights
         if problem.visited is not None:
             costs = np.zeros(len(weights))
-            costs[problem.visited] = self.C * weights[problem.visited]
+            costs[problem.visited] = self._cost * weights[problem.visited]
         if self.loss == "logistic":
             logistic = BinaryLogistic(problem.rows, problem.signs, costs, False, problem.x0, self.free)
-            return Solved(*solve_logistic(logistic, limits, start), "newton")
+            solve = solve_binary_likelihood if self.unpenalized else solve_logistic
+            return Solved(*solve(logistic, limits, start), "newton")
         svm = BinarySVM(problem.rows, problem.signs, costs, self.loss == "squared_hinge", problem.x0, self.free)
         answer = found, steps, solver = solve_binary_svm(svm, self.solver, limits, start)
         if found.gap > limits.tol and self.loss == "hinge" and (self.free or self.x0 == 0.0) and self.C > HARD_MARGIN_C:

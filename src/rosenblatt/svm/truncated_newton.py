@@ -90,11 +90,11 @@ def minimize(
             direction, products = conjugate_gradients(function.product, gradient, solve, SPARE * limits.tol * value)
         decrease = -float(gradient @ direction)
         lost += not decrease > ROUNDING_SHARE * value
-        v, value, gradient = _move(function, v, value, direction, decrease)
+        v, value, gradient = move(function, v, value, direction, decrease)
         steps += 1
 
 
-def _move(
+def move(
     function: Smooth[Found], v: FloatArray, value: float, direction: FloatArray, decrease: float
 ) -> tuple[FloatArray, float, FloatArray]:
     """Make a full step, or one to the minimum on the line if that does not decrease the objective enough."""

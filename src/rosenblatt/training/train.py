@@ -18,6 +18,7 @@ from ..data.table import Data, DataError, typed_labels
 from ..estimators.calibration import TooFewRowsError
 from ..preprocessing.recipe import Recipe
 from ..probabilities.measures import ProbabilityTest
+from ..proofs.likelihood import NoMaximum
 from ..progress import Progress, ProgressCallback, progress_callback
 from ..svm.not_separable import NotSeparable
 from .choose import choose
@@ -162,7 +163,7 @@ def train(request: Request, watch: ProgressCallback | None = None) -> Outcome:
     asked, choice = request, choose(request, split.train, watch)
     request = choice.request
     prepared = prepare(request, split)
-    with rows_of_file(data.source, prepared.positions):
+    with rows_of_file(data.source, prepared):
         fitted = fit_as_asked(request, prepared, watch)
     estimator = fitted.estimator
     folds, of_folds = ((), None) if asked.n_folds is None else cross_validate(asked, data, watch, len(choice.trials))
@@ -268,10 +269,13 @@ def messages_of(warned: list[warnings.WarningMessage], stop: Stop) -> tuple[str,
 
 
 @contextlib.contextmanager
-def rows_of_file(source: str, positions: IntArray | None) -> Iterator[None]:
-    """Raise `NotSeparable` as an error about the file, with the rows that the proof has there."""
+def rows_of_file(source: str, prepared: Prepared) -> Iterator[None]:
+    """Raise `NotSeparable` and `NoMaximum` as errors about the file, with its columns and the rows that a proof has there."""
+    positions = prepared.positions
     try:
         yield
+    except NoMaximum as proof:
+        raise DataError(source, str(proof.renamed(prepared.recipe.feature_names, positions))) from proof
     except NotSeparable as proof:
         rows = proof.rows if positions is None else positions[proof.rows].tolist()
         found = NotSeparable(rows, proof.weights, proof.positive, proof.free, proof.bound_squared, proof.about)
@@ -322,7 +326,7 @@ def cross_validate(
         title = f"fold {number + 1} of {request.n_folds}, "
         chosen = choose(request, split.train, watch, count=tried, title=title).request
         part = prepare(chosen, split)
-        with rows_of_file(data.source, part.positions):
+        with rows_of_file(data.source, part):
             fitted = fit_as_asked(chosen, part, watch).estimator
         result = confusion_on_test(fitted, part)
         assert result is not None
