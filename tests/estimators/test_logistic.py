@@ -111,7 +111,7 @@ def test_collinear_columns_give_the_shortest_of_the_best_weights(kind, scheme):
     np.testing.assert_allclose(model.decision_function(kind(doubled)), plain.decision_function(X), atol=1e-3)
 
 
-def test_it_is_the_limit_of_growing_C():
+def test_it_is_the_limit_of_growing_costs():
     X, y = table(3)
     X = np.column_stack([X, X.sum(axis=1)])
     limit = rb.SoftMargin(loss="logistic", C=np.inf, tol=1e-10).fit(X, y)
@@ -158,7 +158,7 @@ def test_separated_rows_have_no_maximum(k, scheme, kind):
     assert str(again) == str(caught.value)
 
 
-def test_the_message_has_names_and_the_rows_of_X():
+def test_the_message_has_names_and_rows_of_the_table():
     X, y = rare()
     frame = pd.DataFrame(X, columns=["age", "rare", "height"])
     weights = np.r_[np.zeros(50), np.ones(len(y) - 50)]

@@ -124,7 +124,18 @@ class _Sentences(ABC):
         return self.likelihood.kind
 
     def text(self, names: Sequence[str] = ()) -> str:
-        """The printed certificate, in which columns have their `names`."""
+        """Return the printed certificate.
+
+        Parameters
+        ----------
+        names : sequence of str, default=()
+            The names of the columns. Without them, columns are counted from 1.
+
+        Returns
+        -------
+        str
+            What `str` of the certificate returns, with these names.
+        """
         lines = [self.headline, *self._details()]
         if self.likelihood is not None:
             outcome = "an optimum" if self.likelihood.kind == "overlap" else "no optimum"

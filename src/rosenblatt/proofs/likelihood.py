@@ -105,7 +105,20 @@ class NoMaximum(ValueError):  # noqa: N818  a statement, as StopIteration is
         return RowList(0, ()) if self.certificate.likelihood is None else self._positions(self.certificate.likelihood.on_plane)
 
     def renamed(self, names: Sequence[str], positions: IntArray | None) -> NoMaximum:
-        """Return the proof with other names of columns, and with the positions of the rows in another table."""
+        """Return the proof with other names of columns, and with the positions of the rows in another table.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The names of the columns.
+        positions : ndarray of shape (n_rows,) or None
+            The position of each row of X in the other table. None: the same.
+
+        Returns
+        -------
+        NoMaximum
+            The proof.
+        """
         rows = self.rows
         if positions is not None:
             rows = (positions if rows is None else positions[rows]).tolist()

@@ -18,8 +18,8 @@ from ..data.table import Data, DataError, typed_labels
 from ..estimators.calibration import TooFewRowsError
 from ..preprocessing.recipe import Recipe
 from ..probabilities.measures import ProbabilityTest
-from ..proofs.likelihood import NoMaximum
 from ..progress import Progress, ProgressCallback, progress_callback
+from ..proofs.likelihood import NoMaximum
 from ..svm.not_separable import NotSeparable
 from .choose import choose
 from .consultation import consult
