@@ -36,7 +36,6 @@ BAD = {
     "words.csv": (b"a,b,label\n1,2,x\n3,oops,y\n5,6,x\n7,8,y\n", ["line 3", "b", "oops"]),
     "overflow.csv": (b"a,b,label\n1,2,x\n3,1e400,y\n5,6,x\n", ["line 3", "b"]),
     "quote.csv": (b'a,b,label\n1,"2,x\n3,4,y\n', ["line 2"]),
-    "utf16.csv": (TABLE.decode().encode("utf-16-le"), ["NUL byte", "--encoding utf-16-le"]),
     "odd.csv": (TABLE.decode().encode("utf-16") + b"x", ["line 6", "not utf-16", "--encoding"]),
     "junk.csv": (bytes(range(256)) * 20, ["the file is binary, not text"]),
     "junk.svm": (np.random.default_rng(0).bytes(2000), []),
@@ -78,6 +77,7 @@ ODD = {
     "crlf.csv": TABLE.replace(b"\n", b"\r\n"),
     "no_end.csv": TABLE.rstrip(b"\n"),
     "bom.csv": b"\xef\xbb\xbf" + TABLE,
+    "utf16.csv": TABLE.decode().encode("utf-16-le"),
     "packed.svm.gz": gzip.compress(GOOD),
     "packed.csv.xz": lzma.compress(TABLE),
 }

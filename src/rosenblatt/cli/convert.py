@@ -189,11 +189,12 @@ class _Conversion:
         return found
 
     def _recipe(self) -> Recipe:
-        """The recipe that encodes the columns as numbers, without scaling."""
+        """The recipe that encodes the columns as numbers, without scaling; dates stay numbers of days."""
         from ..training.preparation import learn_recipe
         from ..training.request import Request
 
-        return learn_recipe(Request(data=self.path, options=self.options, scale="none"), self.read_chunks())
+        chunks = (replace(data, dates={}) for data in self.read_chunks())
+        return learn_recipe(Request(data=self.path, options=self.options, scale="none"), chunks)
 
     def _counted_chunks(self, as_written: bool = False) -> Iterator[Data]:
         for data in self._read_as(as_written):

@@ -6,14 +6,16 @@ import shlex
 from collections.abc import Container, Mapping, Sequence
 
 from ..data.table import Loss, loss_of, vanishes
-from ..reporting.text import comma_list, count, cut
+from ..reporting.text import comma_list, count, cut, join_and, quoted_list
 from .categorical import MISSING, Categories
+from .date_parts import CYCLES, KINDS
 from .statistics import StringStatistics
 from .text_features import MAX_GRAMS_COUNTED, TextFeatures
 from .text_kinds import joined_name
 
 MAX_COLUMNS_LISTED = 20
 MAX_CONSTANT_LISTED = 8
+CYCLE_WORDS = {"hour": "day", "weekday": "week", "year": "year"}
 
 
 def string_notes(blocks: Sequence[Categories | TextFeatures], statistics: dict[str, StringStatistics]) -> tuple[str, ...]:
@@ -81,11 +83,12 @@ def constant_notes(names: Sequence[str], *, all_of_them: bool = False) -> tuple[
 
 
 def date_notes(dates: Mapping[str, str]) -> tuple[str, ...]:
-    """The note on columns of dates and times."""
-    if not dates:
+    """The note on the features of dates and times besides the numbers as which they are read."""
+    cycles = [name for name in CYCLES if any(name in KINDS[kind] for kind in dates.values())]
+    if not cycles:
         return ()
-    listed = comma_list([f"{name!r} ({kind})" for name, kind in dates.items()], MAX_COLUMNS_LISTED)
-    return (f"Dates became numbers of days and positions in the day, week and year: {listed}.",)
+    where = join_and([CYCLE_WORDS[name] for name in cycles])
+    return (f"Features were added for the position in the {where}: {quoted_list(list(dates))}.",)
 
 
 def missing_notes(

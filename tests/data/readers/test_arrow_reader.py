@@ -130,7 +130,9 @@ def test_dates_and_times_are_days(write, kind):
     with pytest.raises(DataError, match="row 2, column when: the value is missing"):
         read(path)
     data = read(path, Options(missing="mean"))
-    assert (data.dates, data.note) == ({"when": name}, "dates, read as days since 1970: 'when'")
+    assert data.dates == {"when": name}
+    what = "times, read as fractions of the day" if name == "time" else "dates, read as days since 1970"
+    assert data.note == f"label column: label (by its name; change with --label); {what}: 'when'"
     assert data.features.columns[0][0] == value
     assert np.isnan(data.features.columns[0][1])
     for options in (Options(missing="mean", as_written=True), Options(missing="mean", categorical=("when",))):

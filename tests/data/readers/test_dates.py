@@ -95,7 +95,9 @@ def test_columns_of_dates_are_days(kernel: bool) -> None:
     np.testing.assert_array_equal(seen, [20088.25, 19754.5, 19754.0])
     assert data.dates == {"when": "date", "at": "time", "seen": "datetime"}
     assert data.note is not None
-    assert data.note.endswith("dates, read as days since 1970: 'when' (day before month), 'at', 'seen'")
+    assert data.note.endswith(
+        "dates, read as days since 1970: 'when' (day before month), 'seen'; times, read as fractions of the day: 'at'"
+    )
     assert outcome_of_chunks("csv", TABLE, kernel, 30, missing="mean") == outcome("csv", TABLE, kernel, missing="mean")
 
 
@@ -122,7 +124,7 @@ def test_an_order_that_no_row_shows_is_reported_and_may_be_given(kernel: bool) -
 @both
 def test_a_later_cell_that_is_no_date_is_named(kernel: bool) -> None:
     content = b"when,label\n" + b"31.12.2024,a\n1.2.2024,b\n" * 300 + b"12/31/2024,a\n"
-    message = "file, line 602, column when: '12/31/2024' is not a date, but the column holds dates (day before month); use"
+    message = "file, line 602, column when: '12/31/2024' is not a date, but the column holds dates (day before month); leave"
     assert outcome("csv", content, kernel).startswith(message)
 
 

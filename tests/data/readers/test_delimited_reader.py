@@ -14,6 +14,7 @@ from reading_files import outcome, outcome_of_chunks, read
 
 from rosenblatt.data.readers.cells import records, sniff
 from rosenblatt.data.readers.delimited import read_delimited
+from rosenblatt.data.readers.layout import LABEL_ADVICE
 from rosenblatt.data.readers.sources import Source
 from rosenblatt.kernels.compile import COMPILED
 
@@ -215,8 +216,8 @@ def test_for_a_model(kernel: bool) -> None:
 
 
 NOT_NUMERIC = (
-    "line {}, column {}: '{}' is not a number, but the column is numeric; use --categorical '{}' if it is categorical, "
-    "--ignore '{}' if it is an id"
+    "line {}, column {}: '{}' is not a number, but the column is numeric; leave the cell empty if its value is "
+    "missing, or use --categorical '{}' or --ignore '{}'"
 )
 LABEL_UNKNOWN = (
     "cannot tell which column is the label; use --label with its name or its position from 0 (columns: 'column 0', 'column 1')"
@@ -228,7 +229,7 @@ WRONG: dict[bytes, str] = {
     ROWS + b"x,u,0\n": NOT_NUMERIC.format(202, "a", "x", "a", "a"),
     ROWS + b"1e400,u,0\n": "line 202, column a: '1e400' is not finite",
     ROWS + b"-Infinity,u,0\n": "line 202, column a: '-Infinity' is not finite",
-    ROWS + b"1,u,\n": "line 202, column label: the label is missing",
+    ROWS + b"1,u,\n": "line 202, column label: the label is missing; " + LABEL_ADVICE,
     ROWS + b'1,"u,0\n1,u,0\n': "line 202: a quote is not closed",
     ROWS + b'1,"u"x,0\n': "line 202, character 6: unexpected text after a closing quote",
     ROWS + b"1,\xff,0\n": f"line 202, column b: the cell is not UTF-8; {UTF8}",

@@ -133,7 +133,11 @@ PLAIN = b"a;b;label\n" + b"1.5;2;x\n2.5;3;y\n" * 2000  # more than decides the c
             "line 4,002, column a: '3,5' is not a number, but the column is numeric",
             "--decimal , if it is one",
         ),
-        (PLAIN + b"$3;2;x\n", "line 4,002, column a: '$3' is not a number, but the column is numeric", "--categorical 'a' if"),
+        (
+            PLAIN + b"$3;2;x\n",
+            "line 4,002, column a: '$3' is not a number, but the column is numeric",
+            "or use --categorical 'a'",
+        ),
         (
             b"a;label\n" + b"3,5;x\n4,5;y\n" * 300 + b"1.5;x\n",
             "line 602, column a: '1.5' is not a number like the others of the column (decimal comma)",
@@ -142,17 +146,19 @@ PLAIN = b"a;b;label\n" + b"1.5;2;x\n2.5;3;y\n" * 2000  # more than decides the c
         (
             b"a;label\n" + b"45%;x\n4,5 %;y\n" * 300 + b"0.45;x\n",
             "line 602, column a: '0.45' is not a number like the others of the column (decimal comma, %, 45 % = 0.45)",
-            "--categorical 'a' if",
+            "or use --categorical 'a'",
         ),
         (
             "a;label\n$3;x\n$4;y\n€5;x\n".encode(),
             "line 4, column a: '€5' is not a number like the others of the column ($)",
-            "--categorical 'a' if",
+            "or use --categorical 'a'",
         ),
     ],
 )
 def test_a_cell_that_disagrees_is_named(content: bytes, sentence: str, advice: str, kernel: bool) -> None:
-    assert outcome("csv", content, kernel).startswith(f"file, {sentence}; use {advice}")
+    found = outcome("csv", content, kernel)
+    assert found.startswith(f"file, {sentence}; ")
+    assert advice in found
     assert outcome_of_chunks("csv", content, kernel, 1000).startswith(f"file, {sentence}")
 
 

@@ -20,6 +20,7 @@ from ..table import MIN_LOST_DIGITS, DataError, integer_losses
 from . import Options
 from .dates import DAY_S, DateForm
 from .json_rows import prefixes
+from .layout import other_kind_advice
 from .typed_layout import date_value
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ def days_of(source: str, name: str, column: Any, form: DateForm, done: int) -> F
             try:
                 known[cell] = date_value(cell, form)
             except ValueError as fault:
-                advice = f"use --categorical {name!r} if it is categorical, --ignore {name!r} if it is an id"
+                advice = other_kind_advice(name)
                 raise DataError(source, str(fault), column=name, row=row, option="--categorical", advice=advice) from None
     return np.array([known[cell] for cell in cells.tolist()], np.float64)
 

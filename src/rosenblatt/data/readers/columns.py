@@ -11,12 +11,23 @@ from ...array_types import Array, FloatArray, IntArray
 from ..table import MIN_LOST_DIGITS, DataError, Table, loss_of, vanishes
 from . import Options
 from .cells import ENCODING_ADVICE, ENCODING_OPTION, MISSING, NON_FINITE, SHORT_NUMBER, parse_number, quote_token
+from .dates import DateForm
 from .kinds import Form, Kind, number_option
-from .layout import MISSING_ADVICE, MISSING_OPTION, Layout
+from .layout import (
+    EMPTY_ADVICE,
+    LABEL_ADVICE,
+    LABEL_OPTION,
+    MISSING_ADVICE,
+    MISSING_OPTION,
+    Layout,
+    other_kind_advice,
+)
 from .limits import BYTES_PER_TEXT, MemoryLimit
-from .notation import NumberForm
+from .notation import NumberForm, split_number
 from .window import Window, expected_growth, grow_array, grown_size
 
+# First words of the line of a total, below the rows.
+TOTALS = frozenset(("total", "totals", "subtotal", "sum", "summe", "gesamt", "average", "mean", "count", "grand"))
 MAX_DEFERRED_CELLS = 1 << 12  # numeric cells per kernel call that are left to Python
 # Distinct cells of a text column up to which a kernel call encodes them: fewer if there are many columns.
 MIN_DISTINCT_CELLS, MAX_DISTINCT_CELLS = 4, 1 << 10
@@ -227,12 +238,15 @@ class Columns:
         option = number_option(cell.strip().decode("utf-8", "replace"), self._forms.get(c))
         if option is not None:
             return self._error(c, at, sentence, option, f"use {option} if it is one")
+        name, text = self.layout.names[c], cell.strip().decode("utf-8", "replace")
+        if text == name:
+            return self._error(c, at, sentence, advice="delete the line if it repeats the header")
+        if text.partition(" ")[0].strip(":").casefold() in TOTALS:
+            return self._error(c, at, sentence, advice="delete the line if it is a total")
         if self.options.required is not None:
-            return self._error(c, at, sentence)
-        option = f"--categorical {self.layout.names[c]!r}"
-        return self._error(
-            c, at, sentence, option, f"use {option} if it is categorical, --ignore {self.layout.names[c]!r} if it is an id"
-        )
+            return self._error(c, at, sentence, advice=EMPTY_ADVICE)
+        alike = split_number(text) is not None and not isinstance(self._forms.get(c), DateForm)
+        return self._error(c, at, sentence, f"--categorical {name!r}", other_kind_advice(name, alike))
 
     def _word(self, cell: bytes, c: int, at: int) -> str | None:
         if cell in MISSING and self.layout.kinds[c] != Kind.FREE_TEXT and cell in self.layout.missing.get(c, MISSING):
@@ -247,7 +261,7 @@ class Columns:
 
     def _missing(self, c: int, at: int) -> None:
         if c == self.layout.label:
-            raise self._error(c, at, "the label is missing")
+            raise self._error(c, at, "the label is missing", LABEL_OPTION, LABEL_ADVICE)
         if self.options.missing == "refuse":
             raise self._error(c, at, "the value is missing", MISSING_OPTION, MISSING_ADVICE)
 

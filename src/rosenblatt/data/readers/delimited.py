@@ -18,6 +18,7 @@ from ..table import Data, DataError
 from . import Options
 from .cells import MisquotedError, UnclosedError, records, sniff, split_record
 from .columns import Columns
+from .kinds import is_number
 from .layout import Layout, lay_out
 from .limits import MemoryLimit
 from .orange import orange_header
@@ -28,6 +29,7 @@ MAX_BYTES_WITHOUT_KERNEL = 1 << 18
 # The layout is decided by at least this many rows and cells, or by ten times as many cells, or by this many bytes.
 FIRST_ROWS, FIRST_CELLS, FIRST_BYTES = 100, 10_000, 1 << 20
 Record = tuple[int, list[bytes], int]  # its start, its cells and its end
+MAX_TITLE_ROWS = 20  # below a title, that are examined
 COMMENT = ord("|")  # files of C4.5, such as UCI's adult.test, may start with a comment
 
 
@@ -76,9 +78,12 @@ class _Reader:
         if orange is not None:
             options, note = orange.apply(options)
             found = [(found[0][0], list(orange.names), found[orange.lines - 1][2]), *found[orange.lines :]]
+        found = _with_last_name(found)
         width = len(found[0][1])
         alike = next((k for k, (_, cells, _) in enumerate(found) if len(cells) != width), len(found))
         self._check_title([len(cells) for _, cells, _ in found], alike, found[0][0])
+        if options.header is None and options.required is None:
+            self._check_title_of_one_cell(found)
         if alike == 1 < len(found):
             self._check_width(found[1][1], width, found[1][0])
         layout = lay_out(self.source.name, [cells for _, cells, _ in found[:alike]], options, delimiter)
@@ -206,12 +211,25 @@ class _Reader:
         if above and len(rows) > 1 and len(set(rows)) == 1 and rows[0] > widths[0]:
             sentence = f"the line has {plural(widths[0], 'cell')}, the rows below have {count(rows[0])}"
             advice = "if it is a title or a comment, delete it"
+            if 1 < widths[0] == rows[0] - 1:
+                advice += "; if it lacks the name of the first column, such as that of row numbers, write it there"
             raise DataError(self.source.name, sentence, self.window.line_at(at), advice=advice)
+
+    def _check_title_of_one_cell(self, found: list[Record]) -> None:
+        """Raise DataError if only one cell of the first line is filled, and at least three cells of most rows below."""
+        filled = [sum(cell != b"" for cell in cells) for _, cells, _ in found[: MAX_TITLE_ROWS + 1]]
+        if filled[0] == 1 and len(filled) > 2 and sum(n > 2 for n in filled) > len(filled) // 2:
+            cells = found[0][1]
+            if not any(map(is_number, cells)):
+                sentence = f"only 1 of {count(len(cells))} cells is filled"
+                line = self.window.line_at(found[0][0])
+                raise DataError(self.source.name, sentence, line, advice="if it is a title or a comment, delete it")
 
     def _check_width(self, cells: list[bytes], width: int, at: int) -> None:
         if len(cells) != width:
             sentence = f"the row has {plural(len(cells), 'cell')} instead of {count(width)}"
-            raise DataError(self.source.name, sentence, self.window.line_at(at))
+            advice = "delete it if it is a footer or a comment" if len(cells) == 1 else None
+            raise DataError(self.source.name, sentence, self.window.line_at(at), advice=advice)
 
     def _unclosed(self, at: int) -> DataError:
         return DataError(self.source.name, "a quote is not closed", self.window.line_at(at))
@@ -231,3 +249,11 @@ class _Reader:
             self.source.name, table, labels, name, layout.note, *columns, self.lines.take(), first_row,
             numerals=self.columns.numerals, losses=dict(self.columns.losses), dates=self.dates, forms=self.forms,
         )  # fmt: skip
+
+
+def _with_last_name(found: list[Record]) -> list[Record]:
+    """The first records; if all rows but the header end with a delimiter, with an empty name for the cell after it."""
+    (at, header, end), rows = found[0], found[1:]
+    if len(header) > 1 and rows and all(len(cells) == len(header) + 1 and not cells[-1] for _, cells, _ in rows):
+        return [(at, [*header, b""], end), *rows]
+    return found

@@ -1,7 +1,8 @@
 """The encoding of text files: UTF-8, or UTF-16, UTF-32, Windows-1252 or another one, converted to UTF-8 while it is read.
 
-A byte order mark decides. Without one, text whose first bytes are not UTF-8 is read as Windows-1252, usual in western countries
-before UTF-8, and a note says so; bytes that Windows-1252 does not define are those of Latin-1.
+A byte order mark decides. Without one, text in which almost every second byte is zero is UTF-16, and text whose first bytes are
+not UTF-8 is read as Windows-1252, usual in western countries before UTF-8, and a note says so; bytes that Windows-1252 does not
+define are those of Latin-1.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 UTF8_BOM = b"\xef\xbb\xbf"
 WIDE_BOMS = ((b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 WESTERN = "windows-1252"
+MARKED = frozenset(encoding for _, encoding in WIDE_BOMS)
+MIN_WIDE_BYTES, MIN_ZEROS, MAX_OTHER_ZEROS = 8, 0.7, 0.02  # of text in UTF-16: shares of the bytes that are zero
 CONTROL = re.compile(rb"[\0-\x08\x0e-\x19\x1b-\x1f]")  # bytes that text has not
 RECODED_BYTES = 1 << 18  # read at a time
 UNDEFINED = "latin-1 where windows-1252 is undefined"  # a handler of errors
@@ -52,6 +55,11 @@ def detect_encoding(head: bytes) -> str | None:
     for bom, encoding in WIDE_BOMS:
         if head.startswith(bom):
             return encoding
+    first, second = head[: len(head) // 2 * 2 : 2], head[1::2]
+    for encoding, zero, other in (("utf-16-le", second, first), ("utf-16-be", first, second)):
+        n = len(second)
+        if n >= MIN_WIDE_BYTES and zero.count(0) >= MIN_ZEROS * n and other.count(0) <= MAX_OTHER_ZEROS * n:
+            return encoding if not CONTROL.search(other.replace(b"\0", b"")) else None
     return None if CONTROL.search(head) or is_utf8(head) else WESTERN
 
 

@@ -19,7 +19,7 @@ from ..table import Data, DataError, Loss, Table, loss_of
 from . import Options
 from .json_rows import BLOCK_BYTES, Numeral, Row, Rows, as_string
 from .kinds import Form
-from .layout import join_chunks, missing_cell
+from .layout import join_chunks, missing_cell, other_kind_advice
 from .limits import MAX_EXPANSION, MEMORY_OPTION, MIN_EXPANDED_BYTES, MemoryLimit, limited
 from .notation import NumberForm
 from .sources import Source
@@ -175,7 +175,7 @@ class _Columns:
                 try:
                     values[at] = date_value(cell, form)
                 except ValueError as fault:
-                    advice = f"use --categorical {name!r} if it is categorical, --ignore {name!r} if it is an id"
+                    advice = other_kind_advice(name)
                     raise DataError(self.source, str(fault), rows[at][0], name, option="--categorical", advice=advice) from None
         missing = [None if np.isnan(value) else value for value in values.tolist()]
         if None in missing:

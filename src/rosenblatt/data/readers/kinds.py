@@ -54,7 +54,16 @@ class Survey(NamedTuple):
     @property
     def all_values(self) -> bool:
         """Whether all cells that are not missing are numbers or dates, and there are any."""
-        return 0 < self.known == max(self.n_numbers, self.n_dates) or self.truth
+        return 0 < self.known == self.n_values or self.truth
+
+    @property
+    def most_values(self) -> bool:
+        """Whether all cells but one, or nine of ten, are numbers or dates, and at least two."""
+        return self.n_values > 1 and self.known - self.n_values <= max(1, self.known // 10)
+
+    @property
+    def n_values(self) -> int:
+        return max(self.n_numbers, self.n_dates)
 
 
 def survey(cells: Iterable[bytes], options: Options) -> Survey:
@@ -107,7 +116,7 @@ def choose_forms(
             form = choose_form(cells, decimal, thousands, votes, semicolons)
         if form != NumberForm() or found.plain < found.n_numbers:
             kind = Kind.NUMBER if form.is_plain and 2 * found.plain >= found.known else Kind.FORMATTED
-            forms[c] = (kind, form)
+            forms[c] = (kind, form.examined(cell.decode("utf-8", "replace") for cell in {*columns[c]}))
     return forms
 
 
@@ -183,7 +192,8 @@ def describe_forms(forms: Mapping[str, Form]) -> list[str]:
     numbers = {name: form for name, form in forms.items() if isinstance(form, NumberForm)}
     groups: dict[str, list[str]] = {}
     for name, form in numbers.items():
-        groups.setdefault(form.describe(), []).append(name)
+        if form.seen != ():
+            groups.setdefault(form.describe(), []).append(name)
     sentences += [f"numbers with {words}: {quoted_list(names)}" for words, names in groups.items()]
     unsure = [(name, form) for name, form in numbers.items() if form.assumed]
     if unsure:
@@ -192,9 +202,13 @@ def describe_forms(forms: Mapping[str, Form]) -> list[str]:
         mark = "," if form.decimal == "." else form.decimal
         sentences.append(f"1{mark}234 in {cut(name)!r} was read as {read}; change it with --decimal {other}")
     dates = {name: form for name, form in forms.items() if isinstance(form, DateForm)}
-    if dates:
-        columns = [f"{cut(name)!r}" + (f" ({DESCRIPTIONS[form.order]})" if form.order else "") for name, form in dates.items()]
-        sentences.append(f"dates, read as days since 1970: {comma_list(columns)}")
+    for what, times in (("dates, read as days since 1970", False), ("times, read as fractions of the day", True)):
+        columns = [
+            f"{cut(name)!r}" + (f" ({DESCRIPTIONS[form.order]})" if form.order else "")
+            for name, form in dates.items()
+            if (form.kind == "time") == times
+        ]
+        sentences += [f"{what}: {comma_list(columns)}"] if columns else []
     assumed = next((form for form in dates.values() if form.assumed), None)
     if assumed is not None:
         opposite = next(order for order in ORDERS if order != assumed.order)

@@ -3,7 +3,8 @@
 The layout is found from the first rows and the user's options.
 
 Header    The first row is a header in any of these cases: it contains a column name given in the options; there are columns of
-          numbers below it, and in at least half of them its cell is not a number; or there are no columns of numbers, and it
+          numbers below it, and in at least half of them its cell is not a number (if none has numbers alone, those with one
+          other cell, or a tenth); or there are no columns of numbers, and it
           contains a common label name, or a value that does not occur below it in a column of recurring values, or it is the
           only line.
 Label     The label is the column given by the user, else a column with a common label name, else the last or the first column
@@ -33,10 +34,14 @@ from .kinds import Form, Kind, Survey, choose_forms, describe_forms, is_number, 
 LABEL_NAMES = ("label", "target", "class", "y", "category", "outcome")
 MAX_COLUMNS_LISTED = 6
 MAX_LABEL_CHARS = 100
+MIN_LABELED = 0.5  # of the cells of a column that is taken for the labels though some are missing
 # Command-line options that error messages name.
 LABEL_OPTION, MISSING_OPTION = "--label", "--missing auto"
 MISSING_ADVICE = "use --missing auto to fill missing cells, or --ignore to leave the column out"
 ONE_COLUMN = "the lines have one cell; the cells of a row must be separated by commas, semicolons, tabs, pipes or blanks"
+SEP_OPTION, SEP_ADVICE = "--sep", "use --sep for any other character"
+EMPTY_ADVICE = "leave the cell empty if its value is missing"
+LABEL_ADVICE = "delete the rows without a label, or use --label for another column"
 
 Cells = Sequence[Sequence[bytes]]
 
@@ -108,10 +113,16 @@ def few_distinct(distinct: int, rows: int, numbers: bool) -> bool:
     return distinct <= max(2, min(limit, rows // 2))
 
 
-def looks_like_labels(cells: Array) -> bool:
-    """Whether the cells of a typed column could be classes: none is missing, few are distinct, and numbers are integers."""
+def looks_like_labels(cells: Array, some_missing: bool = False) -> bool:
+    """Whether the cells of a typed column could be classes: none is missing, few are distinct, and numbers are integers.
+
+    `some_missing`: as if those that are missing were not there, if they are few.
+    """
     if not len(cells):
         return False
+    if some_missing:
+        known = cells[~np.isnan(cells)] if cells.dtype.kind == "f" else cells[np.array([cell is not None for cell in cells])]
+        return MIN_LABELED * len(cells) <= len(known) < len(cells) and looks_like_labels(known)
     numbers = cells.dtype.kind == "f"
     if numbers and not (np.isfinite(cells).all() and (cells == np.round(cells)).all()):
         return False
@@ -120,7 +131,11 @@ def looks_like_labels(cells: Array) -> bool:
     return few_distinct(len(set(cells.tolist())), len(cells), numbers)
 
 
-def _cells_look_like_labels(cells: Sequence[bytes]) -> bool:
+def _cells_look_like_labels(cells: Sequence[bytes], some_missing: bool = False) -> bool:
+    """Whether cells could be classes; `some_missing`: as if those that are missing were not there, if they are few."""
+    if some_missing:
+        known = [cell for cell in cells if cell not in WORDS]
+        return MIN_LABELED * len(cells) <= len(known) < len(cells) and _cells_look_like_labels(known)
     distinct = set(cells)
     if not WORDS.isdisjoint(distinct):
         return False
@@ -131,9 +146,12 @@ def _cells_look_like_labels(cells: Sequence[bytes]) -> bool:
 
 
 def find_label(
-    source: str, names: Sequence[str], key: str | None, ignored: set[int], looks_like: Callable[[int], bool]
+    source: str, names: Sequence[str], key: str | None, ignored: set[int], looks_like: Callable[[int, bool], bool]
 ) -> tuple[int, str]:
-    """The label column and how it was found."""
+    """The label column and how it was found.
+
+    `looks_like(c, some_missing)`: whether column c looks like labels, all of them there, or some of them missing.
+    """
     if key is not None:
         label = find_column(source, names, key, "of labels")
         if label in ignored:
@@ -143,9 +161,9 @@ def find_label(
     named = named_label(names, columns)
     if named is not None:
         return named, "by its name; change with --label"
-    for c, place in ((columns[-1], "last"), (columns[0], "first")) if len(columns) > 1 else ():
-        if looks_like(c):
-            return c, f"the {place} column; change with --label"
+    for c, place, some_missing in ((-1, "last", False), (0, "first", False), (-1, "last", True)) if len(columns) > 1 else ():
+        if looks_like(columns[c], some_missing):
+            return columns[c], f"the {place} column; change with --label"
     advice = f"use --label with its name or its position from 0 (columns: {quoted_list(names)})"
     raise DataError(source, "cannot tell which column is the label", headers=names, option=LABEL_OPTION, advice=advice)
 
@@ -186,14 +204,15 @@ class Layout:
 
 def lay_out(source: str, rows: Cells, options: Options, delimiter: bytes = DEFAULT_DELIMITER) -> Layout:
     """Find the layout of a file from its first rows: at least one, all of the same length."""
-    below = [survey([row[c] for row in rows[1:]], options) for c in range(len(rows[0]))]
+    others = [row for row in rows[1:] if row != rows[0]] or rows[1:]  # a header may be repeated
+    below = [survey([row[c] for row in others], options) for c in range(len(rows[0]))]
     header = _has_header(rows, below, options) if options.header is None else options.header
     body = rows[1:] if header else rows
     if not body:
         raise DataError(source, "the file has a header but no rows", advice="if its only line is a row, use --no-header")
     names = _column_names(source, rows[0] if header else None, len(rows[0]))
     if len(names) == 1 and options.label is None and options.required is None and options.required_width is None:
-        raise DataError(source, ONE_COLUMN)
+        raise DataError(source, ONE_COLUMN, option=SEP_OPTION, advice=SEP_ADVICE)
     ignored = {find_column(source, names, key, "to ignore") for key in options.ignore}
     if len(names) > 2 and not any(row[-1] for row in rows):  # every line ends with a delimiter
         ignored.add(len(names) - 1)
@@ -208,7 +227,7 @@ def lay_out(source: str, rows: Cells, options: Options, delimiter: bytes = DEFAU
         label, features = None, [c for c in range(len(names)) if c not in ignored]
     else:
         label, how = find_label(
-            source, names, options.label, ignored, lambda c: _cells_look_like_labels([row[c] for row in body])
+            source, names, options.label, ignored, lambda c, some: _cells_look_like_labels([row[c] for row in body], some)
         )
         features = [c for c in range(len(names)) if c != label and c not in ignored]
         notes.append(f"label column: {names[label]} ({how})")
@@ -274,7 +293,9 @@ def _has_header(rows: Cells, below: Sequence[Survey], options: Options) -> bool:
         return True
     if options.required and 2 * len(names & set(options.required)) >= len(options.required):
         return True
-    numeric = [c for c, found in enumerate(below) if found.all_values]
+    numeric = [c for c, found in enumerate(below) if found.all_values] or [
+        c for c, found in enumerate(below) if found.most_values
+    ]
     if numeric:
         named = sum(first[c] not in MISSING and not is_value(first[c]) for c in numeric)
         return 2 * named >= len(numeric)
@@ -333,8 +354,14 @@ def _required_columns(
 def missing_cell(source: str, name: str, line: int | None, row: int | None = None, *, label: bool = False) -> DataError:
     """The error for a missing cell of a column."""
     if label:
-        return DataError(source, "the label is missing", line, name, row=row)
+        return DataError(source, "the label is missing", line, name, row=row, option=LABEL_OPTION, advice=LABEL_ADVICE)
     return DataError(source, "the value is missing", line, name, row=row, option=MISSING_OPTION, advice=MISSING_ADVICE)
+
+
+def other_kind_advice(name: str, alike: bool = False) -> str:
+    """What to do about a cell of another kind than its column; `alike`: a number that is written otherwise."""
+    first = "write all cells of the column alike" if alike else EMPTY_ADVICE
+    return f"{first}, or use --categorical {name!r} or --ignore {name!r}"
 
 
 def join_chunks(chunks: list[Data]) -> Data:

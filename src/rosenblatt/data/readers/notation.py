@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Literal, NamedTuple
 
@@ -47,6 +47,7 @@ class NumberForm:
     currency : the symbol that cells may have.
     assumed : whether the cells also fit the other decimal mark.
     truth : whether the cells are true and false.
+    seen : what the cells of the file have that programs do not write, in words; None if they were not examined.
 
     >>> NumberForm(",", currency="€").value("-1.200,50 €"), NumberForm(percent=True).value("45%"), NumberForm().value("(12)")
     (-1200.5, 0.45, -12.0)
@@ -59,6 +60,7 @@ class NumberForm:
     assumed: bool = False
     truth: bool = False
     kind: Literal["number"] = "number"
+    seen: tuple[str, ...] | None = field(default=None, compare=False)
 
     def plain(self, cell: str) -> str | None:
         """The number as programs write it; None if the cell is not a number of this form."""
@@ -91,11 +93,28 @@ class NumberForm:
 
     def describe(self) -> str:
         """The form in a few words."""
-        words = ["decimal comma"] if self.decimal == "," else []
+        return ", ".join(self.seen or self._words() or ["groups of thousands"])
+
+    def _words(self, decimal_comma: bool = True) -> list[str]:
+        words = ["decimal comma"] if self.decimal == "," and decimal_comma else []
         words += [self.currency] if self.currency else []
         words += ["%, 45 % = 0.45"] if self.percent else []
-        words += ["true = 1, false = 0"] if self.truth else []
-        return ", ".join(words or ["groups of thousands"])
+        return words + (["true = 1, false = 0"] if self.truth else [])
+
+    def examined(self, cells: Iterable[str]) -> NumberForm:
+        """The same form, with what these cells show of it.
+
+        >>> NumberForm(",").examined(["47"]).seen, NumberForm().examined(["1,200", "(3)"]).seen
+        ((), ('groups of thousands', '(12) = -12'))
+        """
+        numbers = {cell: found.digits for cell in cells if (found := split_number(cell)) is not None}
+        marks = set().union(*numbers.values())
+        words = self._words(decimal_comma="," in marks)
+        if not words and marks & ({*THOUSANDS} - {self.decimal}):
+            words.append("groups of thousands")
+        if any("(" in cell for cell in numbers):
+            words.append("(12) = -12")
+        return replace(self, seen=tuple(words))
 
     def to_json(self) -> dict[str, str | bool]:
         """The form as a model file stores it."""

@@ -27,7 +27,7 @@ import numpy as np
 
 from ..table import Data, DataError, Table
 from . import FORMATS, Options, is_example
-from .encoding import WESTERN, detect_encoding, is_utf8
+from .encoding import MARKED, detect_encoding, is_utf8
 from .foreign import HEAD_BYTES, JSON_ARRAY, ZIP_BYTES, check_not_foreign, is_container
 from .limits import MemoryLimit
 from .sources import COMPRESSED, Source, extension_of
@@ -123,9 +123,9 @@ def _chunks(source: Source, options: Options, size: int) -> Iterator[Data]:
 
 def _with_encoding(data: Data, source: Source, options: Options) -> Data:
     """Rows with a note on the encoding of their file, if that was a guess."""
-    if source.encoding != WESTERN or options.encoding is not None:
+    if source.encoding is None or source.encoding in MARKED or options.encoding is not None:
         return data
-    sentence = f"not UTF-8, read as {WESTERN}; change it with --encoding"
+    sentence = f"not UTF-8, read as {source.encoding}; change it with --encoding"
     return replace(data, note=sentence if data.note is None else f"{data.note}; {sentence}")
 
 

@@ -43,9 +43,10 @@ def lay_out_typed(source: str, names: Sequence[str], options: Options, sample: C
     if options.required is not None:
         return _with_dates(_lay_out_required(source, names, options.required, options), options, sample)
     ignored = {find_column(source, names, key, "to ignore") for key in options.ignore}
-    label: int | None = None
+    label, found = None, ""
     if options.label is not None or len(names) - len(ignored) != options.required_width:
-        label, _ = find_label(source, names, options.label, ignored, lambda c: looks_like_labels(sample(c)))
+        label, how = find_label(source, names, options.label, ignored, lambda c, some: looks_like_labels(sample(c), some))
+        found = f"label column: {names[label]} ({how})"
     features = tuple(c for c in range(len(names)) if c != label and c not in ignored)
     if not features:
         raise DataError(source, "there is no column besides the label")
@@ -58,6 +59,7 @@ def lay_out_typed(source: str, names: Sequence[str], options: Options, sample: C
         layout,
         text=tuple(names[c] for c in sorted(text)),
         categorical=tuple(names[c] for c in sorted(categorical)),
+        note=found or None,
     )
     layout = _with_dates(layout, options, sample)
     if not layout.features:
@@ -90,9 +92,9 @@ def _with_dates(layout: TypedLayout, options: Options, sample: Callable[[int], A
     if options.required is not None:
         return replace(layout, forms=forms)
     if options.dates != "ignore" or not forms:
-        return replace(layout, forms=forms, note="; ".join(describe_forms(forms)) or None)
+        return replace(layout, forms=forms, note="; ".join([*filter(None, [layout.note]), *describe_forms(forms)]) or None)
     kept = tuple(c for c, name in zip(layout.features, layout.names, strict=True) if name not in forms)
-    note = f"dates left out: {quoted_list(list(forms))}"
+    note = "; ".join([*filter(None, [layout.note]), f"dates left out: {quoted_list(list(forms))}"])
     return replace(layout, features=kept, names=tuple(layout.headers[c] for c in kept), note=note)
 
 
