@@ -114,7 +114,7 @@ def test_json_and_c(model, tmp_path):
 def test_the_language_is_required(model):
     found = rosenblatt("export", model / "m.safetensors")
     assert found.code == 2
-    assert "--onnx, --json, --c or --sql" in found.err
+    assert "--onnx, --json, --c, --js or --sql" in found.err
     assert rosenblatt("export", model / "m.safetensors", "--c", "--sql").code == 2
     assert rosenblatt("export", model / "m.safetensors", "--onnx", "-o", model / "m.sql").code == 2
 

@@ -371,7 +371,7 @@ def test_a_snapshot_is_a_model_of_the_library(tmp_path: Path) -> None:
             model.predict([3])
         with pytest.raises(ValueError, match="saved for prediction only"):
             model.estimator()
-        from rosenblatt.models.exports.export import ExportError, formula_of
+        from rosenblatt.models.exports.formula import ExportError, formula_of
 
         with pytest.raises(ExportError, match="SQL export does not support mail filters"):
             formula_of(model, "SQL")

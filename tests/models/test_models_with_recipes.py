@@ -11,8 +11,6 @@ import pytest
 
 import rosenblatt as rb
 from rosenblatt.data.table import Table
-from rosenblatt.models.exports.c import to_c
-from rosenblatt.models.exports.export import ExportError
 from rosenblatt.models.exports.json import to_json
 from rosenblatt.models.exports.onnx import to_onnx
 from rosenblatt.models.exports.sql import to_sql
@@ -65,8 +63,6 @@ def test_its_query_scores_the_columns_of_the_file(degree):
     assert [row[-1] for row in found] == model.predict(columns).tolist()
     exported = json.loads(to_json(model))
     assert exported["recipe"]["blocks"] == [{"column": "color", "values": ["blue", "gr'een", "red"], "missing": False}]
-    with pytest.raises(ExportError, match=r"C export does not support categorical columns \('color'\)"):
-        to_c(model)
 
 
 def test_its_graph_has_the_products_and_the_scaling():

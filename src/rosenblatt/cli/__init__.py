@@ -27,7 +27,7 @@ COMMANDS = {
     "doctor": "Explain why a perceptron does not converge on a file.",
     "studio": "Watch an algorithm learn, in the browser.",
     "convert": "Convert a file to another format.",
-    "export": "Export a model to ONNX, JSON, C or SQL.",
+    "export": "Export a model to ONNX, JSON, C, JavaScript or SQL.",
     "mail": "A spam filter: learn, classify, explain, serve.",
     "demo": "Show training, proofs, comparison and reports on example data.",
     "completion": "Print the shell completion script.",

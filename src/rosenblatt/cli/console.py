@@ -287,14 +287,15 @@ def one_line(error: BaseException) -> str:
 # --- checks of output files, made before the work starts --------------------------------------------------------------------
 
 
-def check_writable(path: str | None, *inputs: str | None, ending: str = "") -> None:
+def check_writable(path: str | None, *inputs: str | None, ending: str | tuple[str, ...] = "") -> None:
     """Raise a `Failure` if `path` cannot be written, or would overwrite an input."""
     if path is None:
         return
     if path == "-":
         raise Failure("standard output (-) is used for the summary: name a file instead")
     if ending and not path.lower().endswith(ending):
-        raise Failure(f"{path}: the file name must end with {ending}")
+        endings = ending if isinstance(ending, str) else " or ".join(ending)
+        raise Failure(f"{path}: the file name must end with {endings}")
     for given in inputs:
         if given is not None and os.path.exists(path) and os.path.exists(given) and os.path.samefile(path, given):
             raise Failure(f"{path}: the output would overwrite the input")

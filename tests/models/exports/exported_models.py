@@ -1,18 +1,12 @@
-"""Models to export, a stand-in for a recipe with the attributes that exports read, and what runs or scores exports."""
+"""Models to export, and a stand-in for a recipe with the attributes that exports read."""
 
 from __future__ import annotations
 
-import ctypes
-import math
-import re
-import shutil
-import subprocess
 from itertools import combinations_with_replacement
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pytest
 
 import rosenblatt as rb
 from rosenblatt.models.state import model_of
@@ -55,7 +49,7 @@ class Recipe:
         every = [c for m in range(1, degree + 1) for c in combinations_with_replacement(range(columns), m)]
         width = len(every)
         self.kind, self.first, self.number_names = "table", 0, NAMES[:columns]
-        self.dates = ()
+        self.dates, self.required = (), None
         self.strings, self.products = tuple(strings), every
         self.numbers = SimpleNamespace(
             columns=columns, degree=degree, width=width, fill=rng.normal(size=columns) if fill else None, inputs=None,
@@ -101,93 +95,3 @@ def with_recipe(recipe: Recipe, k: int = 2, pairs: bool = False) -> Any:
     return rb.Model(
         "Perceptron", {}, classes, rng.normal(size=(heads, recipe.width)), rng.normal(size=heads), pairs, recipe=recipe
     )
-
-
-# --- Running what was exported
-
-
-def run_onnx(raw, X):
-    runtime = pytest.importorskip("onnxruntime")
-    options = runtime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = runtime.InferenceSession(raw, options, providers=["CPUExecutionProvider"])
-    label, scores = session.run(["label", "scores"], {"rows": np.asarray(X, np.float64)})
-    return label, scores, session
-
-
-def run_c(source, X, heads, tmp_path):
-    if shutil.which("gcc") is None:
-        pytest.skip("needs gcc")
-    (tmp_path / "model.c").write_text(source)
-    flags = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-shared", "-fPIC"]
-    subprocess.run(["gcc", *flags, "model.c", "-o", "model.so", "-lm"], cwd=tmp_path, check=True)
-    library = ctypes.CDLL(str(tmp_path / "model.so"))
-    library.rosenblatt_predict.restype = ctypes.c_char_p
-    scores, labels = np.empty((len(X), heads)), []
-    pointer = ctypes.POINTER(ctypes.c_double)
-    for x, out in zip(np.ascontiguousarray(X, np.float64), scores, strict=True):
-        library.rosenblatt_scores(x.ctypes.data_as(pointer), out.ctypes.data_as(pointer))
-        labels.append(library.rosenblatt_predict(x.ctypes.data_as(pointer)).decode())
-    return scores, labels
-
-
-def part_by_hand(t, part):
-    if part == "value":
-        return t
-    cycle, wave = part.split()
-    turns = {"hour": t - math.floor(t), "weekday": (math.floor(t) + 3) / 7, "year": t / 365.2425}[cycle]
-    return {"sin": math.sin, "cos": math.cos}[wave](2 * math.pi * turns)
-
-
-def grams_by_hand(part, cell):
-    """The values of the grams of a part of a text."""
-    text, lengths, found = (cell or "").lower(), range(part["low"], part["high"] + 1), []
-    if part["unit"] == "words":
-        words = re.findall(r"\w\w+", text)
-        found = [" ".join(words[i : i + n]) for n in lengths for i in range(len(words) - n + 1)]
-    for piece in text.split() if part["unit"] == "chars" else []:
-        padded = f" {piece} "
-        for n in lengths:
-            found += [padded[i : i + n] for i in range(max(1, len(padded) - n + 1))]
-            if n >= len(padded):
-                break
-    counts = [found.count(gram) for gram in part["grams"]]
-    weigh = {"binary": lambda n: 1.0, "counts": float, "tfidf": float, "log-tfidf": lambda n: 1.0 + math.log(n)}[part["weight"]]
-    idf = part["idf"] or [1.0] * len(counts)
-    values = [weigh(n) * factor if n else 0.0 for n, factor in zip(counts, idf, strict=True)]
-    return [x / (math.hypot(*values) or 1.0) for x in values]
-
-
-def score_by_hand(exported, row, cells=()):
-    """Score a row by the instructions in the file."""
-    recipe = exported["recipe"]
-    features = list(row)
-    if recipe is not None:
-        missing = [x is None or math.isnan(x) for x in row]
-        if recipe["fill"] is not None:
-            row = [fill if lost else x for x, lost, fill in zip(row, missing, recipe["fill"], strict=True)]
-        inputs = row if recipe["inputs"] is None else [part_by_hand(row[column], part) for column, part in recipe["inputs"]]
-        products = recipe["products"] or [[j] for j in range(len(inputs))]
-        features = [math.prod(inputs[j] for j in factors) for factors in products]
-        features = [(x - shift) / divide for x, shift, divide in zip(features, recipe["shift"], recipe["divide"], strict=True)]
-        features += [float(missing[column]) for column in recipe["indicators"]]
-        for block, cell in zip(recipe["blocks"], cells, strict=True):
-            if "parts" in block:
-                features += [x / math.sqrt(len(block["parts"])) for part in block["parts"] for x in grams_by_hand(part, cell)]
-                continue
-            features += [float(cell == value) for value in block["values"]]
-            features += [float(cell is None)] if block["missing"] else []
-    planes = zip(exported["weights"], exported["intercept"], strict=True)
-    scores = [b + sum(w * x for w, x in zip(weights, features, strict=True)) for weights, b in planes]
-    if exported["pairs"] is not None:
-        k, duels = len(exported["classes"]), list(zip(scores, exported["pairs"], strict=True))
-        votes, equal, lost = [0.0] * k, [0.0] * k, [0.0] * k
-        for score, (a, b) in duels:
-            votes[b if score > 0 else a] += 1
-            lost[a if score > 0 else b] += abs(score)
-        for score, (a, b) in duels:
-            equal[b if score > 0 else a] += votes[a] == votes[b]
-        scores = [votes[c] + (equal[c] + 0.5 / (lost[c] + 1)) / k for c in range(k)]
-    if len(scores) == 1:
-        return scores, exported["classes"][scores[0] > 0]
-    return scores, exported["classes"][scores.index(max(scores))]

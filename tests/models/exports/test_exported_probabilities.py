@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import json
-import math
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from export_runners import probabilities_by_hand
 from exported_models import rows
 
 import rosenblatt as rb
@@ -75,26 +75,11 @@ def test_c(model: Any, tmp_path: Path) -> None:
     assert_probabilities(found, model, X)
 
 
-def from_json(content: dict[str, Any], scores: list[float]) -> list[float]:
-    """What the instruction `how` says, in plain Python."""
-    kind = content["map"]
-    two = len(scores) == 1
-    if kind == "sigmoid":
-        p = [1 / (1 + math.exp(-max(a * f + b, -700))) for a, b, f in zip(content["a"], content["b"], scores, strict=True)]
-    elif kind == "temperature" and two:
-        p = [1 / (1 + math.exp(-max(scores[0] / content["temperature"], -700)))]
-    elif kind == "temperature":
-        p = [math.exp((f - max(scores)) / content["temperature"]) for f in scores]
-    else:
-        p = [float(np.interp(f, x, y)) for f, x, y in zip(scores, content["scores"], content["values"], strict=True)]
-    return [1 - p[0], p[0]] if two else [each / sum(p) if sum(p) else 1 / len(p) for each in p]
-
-
 def test_json(model: Any) -> None:
     X = inputs(model)
     content = json.loads(to_json(model))["probabilities"]
     assert content["how"].endswith(("the classes are 1 - p[0] and p[0].", "1/(number of classes) if all are 0."))
-    assert_probabilities([from_json(content, row) for row in model.scores(X).tolist()], model, X)
+    assert_probabilities([probabilities_by_hand(content, row) for row in model.scores(X).tolist()], model, X)
 
 
 @pytest.mark.parametrize("head", [1, 3])
@@ -116,5 +101,5 @@ def test_sql_says_that_it_has_no_probabilities(tmp_path: Path) -> None:
     rb.save(rb.LinearMSE(calibrate="sigmoid").fit(X, codes), path)
     done = rosenblatt("export", path, "--sql")
     assert (done.code, "rosenblatt_label" in done.out) == (0, True)
-    assert "the SQL export has labels and scores, but not the probabilities: export to ONNX, JSON or C" in done.err
+    assert "the SQL export has labels and scores, but not the probabilities: export to ONNX, JSON, C or JavaScript" in done.err
     assert rosenblatt("export", path, "--json").err == ""

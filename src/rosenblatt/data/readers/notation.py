@@ -152,13 +152,17 @@ def split_number(cell: str) -> Parts | None:
 
 @cache
 def _digits(decimal: Decimal, thousands: str) -> re.Pattern[str]:
-    """The digits of a number with a decimal mark and a mark between thousands, or any other mark."""
+    return re.compile(digits_pattern(decimal, thousands), re.ASCII)
+
+
+def digits_pattern(decimal: Decimal, thousands: str) -> str:
+    """The pattern of the digits of a number with a decimal mark and a mark between thousands; "": any other mark."""
     marks = [mark for mark in THOUSANDS if mark != decimal and (not thousands or mark == thousands)]
     groups = [rf"[1-9]\d{{0,2}}(?:{re.escape(mark)}\d{{3}})+" for mark in marks]
     if decimal == "." and thousands in ("", ","):
         groups.append(r"[1-9]\d?(?:,\d\d)+,\d{3}")
     mark = re.escape(decimal)
-    return re.compile(rf"(?:(?:{'|'.join([*groups, r'[0-9]+'])})(?:{mark}\d*)?|{mark}\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+    return rf"(?:(?:{'|'.join([*groups, r'[0-9]+'])})(?:{mark}\d*)?|{mark}\d+)(?:[eE][+-]?\d+)?"
 
 
 def _hundredth(number: str) -> str:

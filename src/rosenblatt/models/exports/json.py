@@ -11,7 +11,8 @@
      "indicators": [0, 3, ...],          columns with one more feature: 1 if the cell is missing
      "blocks": [{"column": "color", "values": ["blue", ...], "missing": true},     one more feature for each value,
                 {"column": "message", "parts": [{"unit": "words", "low": 1, "high": 2, "weight": "log-tfidf",
-                 "grams": ["cash", ...], "idf": [...]}, ...]}, ...]},           or for each gram of each part
+                 "grams": ["cash", ...], "idf": [...]}, ...]}, ...],           or for each gram of each part
+     "refuse_missing": false},           whether a missing category is an error
  "classes": ["no", "yes"], "pairs": null or [[0, 1], [0, 2], ...],
  "weights": [[...], ...], "intercept": [...],              a row of weights and an intercept for each head
  "probabilities": null, or the map from scores, with an instruction: {"how": ..., "map": "sigmoid", "a": [...], "b": [...]},
@@ -23,19 +24,15 @@
 from __future__ import annotations
 
 import json
-from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from ...array_types import FloatArray
-from ...preprocessing.categorical import Categories
-from ...preprocessing.date_parts import PARTS
-from ...preprocessing.text_features import Grams, TextFeatures
+from ...preprocessing.text_features import Grams
 from ..model import Model
-from .export import columns_of, labels_of, names_of, recipe_of, weights_of
+from .formula import Category, Formula, Text, formula_of, part_names
 from .probabilities import as_json
-
-if TYPE_CHECKING:
-    from ...preprocessing.recipe import Recipe
 
 SCORE_TWO_CLASSES = (
     "score = intercept[0] + sum_j weights[0][j] * feature[j]; a score above 0 means classes[1], any other classes[0]."
@@ -54,7 +51,8 @@ COMPUTE_FEATURES = (
     "then for each of the indicators 1 if the cell of that column is missing, else 0; then block by block: "
     "for each of a block's values 1 if the cell is that value, else 0, "
     'and if "missing" is true 1 if the cell is missing, else 0; '
-    "for each of the grams of each of a block's parts its value in the cell."
+    "for each of the grams of each of a block's parts its value in the cell. "
+    'A missing number is an error if "fill" is null, and so is a missing category if "refuse_missing" is true.'
 )
 COMPUTE_TEXT = (
     "The grams of a cell: the text in lower case, a missing cell as empty text. "
@@ -81,19 +79,21 @@ COMPUTE_DATES = (
 
 def to_json(model: Model) -> str:
     """Return the text of the JSON file, which ends with a newline."""
-    weights, intercept = weights_of(model, "JSON")
-    k, recipe = len(model.classes), recipe_of(model, "JSON")
-    how = SCORE_PAIRS if model.pairs else SCORE_TWO_CLASSES if k == 2 else SCORE_MORE_CLASSES
+    formula = formula_of(model, "JSON")
+    k = len(formula.classes)
+    how = SCORE_PAIRS if formula.pairs else SCORE_TWO_CLASSES if k == 2 else SCORE_MORE_CLASSES
+    blocks = (block.features() if isinstance(block, Category) else block.weights for block in formula.blocks)
+    marked = [] if formula.indicator_weights is None else [formula.indicator_weights]
     content = {
         "format": "rosenblatt linear model",
         "version": 2,
-        "how": [how, *_instructions(recipe)],
-        "columns": list(names_of(model) if recipe is None else columns_of(recipe)),
-        "recipe": None if recipe is None else _recipe(recipe),
-        "classes": labels_of(model),
-        "pairs": list(combinations(range(k), 2)) if model.pairs else None,
-        "weights": weights.tolist(),
-        "intercept": intercept.tolist(),
+        "how": [how, *_instructions(model, formula)],
+        "columns": list(formula.columns),
+        "recipe": None if model.recipe is None else _recipe(formula),
+        "classes": formula.classes,
+        "pairs": formula.class_pairs() if formula.pairs else None,
+        "weights": np.concatenate([formula.weights, *marked, *blocks], axis=1).tolist(),
+        "intercept": formula.intercept.tolist(),
         "probabilities": as_json(model.probability_map, k),
         "model": {"kind": model.kind, "provenance": model.provenance},
     }
@@ -101,33 +101,30 @@ def to_json(model: Model) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _instructions(recipe: Recipe | None) -> list[str]:
-    if recipe is None:
+def _instructions(model: Model, formula: Formula) -> list[str]:
+    if model.recipe is None:
         return []
-    texts = [COMPUTE_TEXT, WEIGH_TEXT] if any(isinstance(block, TextFeatures) for block in recipe.strings) else []
-    return [COMPUTE_FEATURES, *texts, *([COMPUTE_DATES] if recipe.dates else [])]
+    texts = [COMPUTE_TEXT, WEIGH_TEXT] if any(isinstance(block, Text) for block in formula.blocks) else []
+    return [COMPUTE_FEATURES, *texts, *([COMPUTE_DATES] if formula.has_dates else [])]
 
 
-def _recipe(recipe: Recipe) -> dict[str, Any]:
-    numbers = recipe.numbers
-    products = None
-    if numbers.degree > 1:
-        products = [numbers.polynomial.factors(feature) for feature in range(numbers.polynomial.width)]
+def _recipe(formula: Formula) -> dict[str, Any]:
     return {
-        "fill": _numbers(numbers.fill),
-        "inputs": None if numbers.inputs is None else [[column, PARTS[part]] for column, part in numbers.inputs.tolist()],
-        "products": products,
-        "shift": _numbers(numbers.shift),
-        "divide": _numbers(numbers.divide),
-        "indicators": [] if numbers.indicators is None else numbers.indicators.tolist(),
-        "blocks": [_block(block) for block in recipe.strings],
+        "fill": _numbers(formula.fill),
+        "inputs": part_names(formula),
+        "products": formula.factors,
+        "shift": _numbers(formula.shift),
+        "divide": _numbers(formula.divide),
+        "indicators": list(formula.indicators),
+        "blocks": [_block(block) for block in formula.blocks],
+        "refuse_missing": formula.refuses,
     }
 
 
-def _block(block: Categories | TextFeatures) -> dict[str, Any]:
-    if isinstance(block, Categories):
-        return {"column": block.name, "values": list(block.values), "missing": block.missing}
-    return {"column": block.name, "parts": [_part(part) for part in block.parts]}
+def _block(block: Category | Text) -> dict[str, Any]:
+    if isinstance(block, Category):
+        return {"column": block.column, "values": list(block.values), "missing": block.missing is not None}
+    return {"column": block.column, "parts": [_part(part) for part in block.parts]}
 
 
 def _part(part: Grams) -> dict[str, Any]:

@@ -1,8 +1,10 @@
-"""A model as an ONNX graph in double precision: input `rows` (float64, N x columns), outputs `label` and `scores`, and
-`probabilities` (N x classes) if the model has them.
+"""A model as an ONNX graph in double precision: input `rows` (float64, N x columns), with categorical columns also `categories`
+(strings, N x columns, where "" is a missing cell); outputs `label` and `scores`, and `probabilities` (N x classes) if the model
+has them.
 
 Two classes have one score, above 0 for the second class. More classes have one score each; the largest wins, the first one if
-tied. The metadata entry `columns` is a JSON list of the column names.
+tied. A cell is missing if it is NaN or "". If the model refuses it, computing the label fails: the place of the label is out of
+range then. The metadata entries `columns` and `categories` are JSON lists of the column names.
 """
 
 from __future__ import annotations
@@ -16,57 +18,90 @@ from ... import __version__
 from ...array_types import Array
 from ...preprocessing.date_parts import cycle_of
 from ..model import Model
-from .export import ExportError, Formula, formula_of
+from .formula import Category, ExportError, Formula, formula_of
 from .probabilities import add_to_graph
 
-OPSET_VERSION, IR_VERSION = 17, 8
+OPSET_VERSION, ML_OPSET_VERSION, IR_VERSION = 17, 3, 8
 
 
 def to_onnx(model: Model) -> bytes:
     """Return the bytes of the ONNX file; needs the extra `rosenblatt[onnx]`."""
-    formula = formula_of(model, "ONNX")
+    formula = formula_of(model, "ONNX").without_text("ONNX", "export to JSON")
     try:
-        from onnx import checker, helper
+        from onnx import TensorProto, checker, helper
     except ImportError:
         raise ImportError("ONNX export needs the package onnx: pip install 'rosenblatt[onnx]'") from None
 
-    graph = Graph()
-    rows, missing = "rows", ""
-    if formula.fill is not None:
-        missing = graph.add("IsNaN", [rows])
-        rows = graph.add("Where", [missing, graph.constant("fill", np.asarray(formula.fill, np.float64)), rows])
-    features = _products(graph, formula, _inputs(graph, formula, rows))
-    if formula.shift is not None:
-        features = graph.add("Sub", [features, graph.constant("shift", formula.shift)])
-    product = graph.add("MatMul", [features, graph.constant("weights", np.ascontiguousarray(formula.weights.T))])
-    if formula.indicator_weights is not None:
-        chosen = graph.add("Gather", [missing, graph.constant("indicators", np.array(formula.indicators, np.int64))], axis=1)
-        marks = graph.add("Cast", [chosen], to=_double())
-        weights = graph.constant("indicator_weights", np.ascontiguousarray(formula.indicator_weights.T))
-        product = graph.add("Add", [product, graph.add("MatMul", [marks, weights])])
-    pairs = formula.pairs
-    planes = graph.add("Add", [product, graph.constant("intercept", formula.intercept)], "planes" if pairs else "scores")
+    graph, pairs, k = Graph(), formula.pairs, len(formula.classes)
+    parts = [*_numbers(graph, formula), *_categories(graph, formula)]
+    total = parts[0]
+    for part in parts[1:]:
+        total = graph.add("Add", [total, part])
+    planes = graph.add("Add", [total, graph.constant("intercept", formula.intercept)], "planes" if pairs else "scores")
     if pairs:
         _pair_votes(graph, formula, planes)
-    label_type, k = _label(graph, formula), len(formula.classes)
-    outputs = [
-        helper.make_tensor_value_info("label", label_type, ["N"]),
+    inputs, outputs = [], [
+        helper.make_tensor_value_info("label", _label(graph, formula, planes), ["N"]),
         helper.make_tensor_value_info("scores", _double(), ["N", 1 if k == 2 else k]),
-    ]
+    ]  # fmt: skip
+    if formula.columns or not formula.blocks:
+        inputs.append(helper.make_tensor_value_info("rows", _double(), ["N", len(formula.columns)]))
+    names = [category.column for category in formula.categories]
+    if names:
+        inputs.append(helper.make_tensor_value_info("categories", TensorProto.STRING, ["N", len(names)]))
     if model.probability_map is not None:
         add_to_graph(graph, model.probability_map, k)
         outputs.append(helper.make_tensor_value_info("probabilities", _double(), ["N", k]))
-    made = helper.make_graph(
-        graph.nodes, "rosenblatt",
-        [helper.make_tensor_value_info("rows", _double(), ["N", len(formula.columns)])],
-        outputs,
-        graph.constants,
-    )  # fmt: skip
-    exported = helper.make_model(made, opset_imports=[helper.make_opsetid("", OPSET_VERSION)], ir_version=IR_VERSION)
+    made = helper.make_graph(graph.nodes, "rosenblatt", inputs, outputs, graph.constants)
+    opsets = [helper.make_opsetid("", OPSET_VERSION)]
+    opsets += [helper.make_opsetid("ai.onnx.ml", ML_OPSET_VERSION)] if names else []
+    exported = helper.make_model(made, opset_imports=opsets, ir_version=IR_VERSION)
     exported.producer_name, exported.producer_version = "rosenblatt", __version__
-    helper.set_model_props(exported, {"columns": json.dumps(list(formula.columns)), "kind": model.kind})
+    properties = {"columns": json.dumps(list(formula.columns)), "kind": model.kind}
+    helper.set_model_props(exported, properties | ({"categories": json.dumps(names)} if names else {}))
     checker.check_model(exported)
     return bytes(exported.SerializeToString())
+
+
+def _numbers(graph: Graph, formula: Formula) -> list[str]:
+    """Add what the numeric columns add to the planes."""
+    if not formula.columns and formula.blocks:
+        return []
+    rows, missing, found = "rows", "", []
+    if formula.fill is not None:
+        missing = graph.add("IsNaN", [rows])
+        rows = graph.add("Where", [missing, graph.constant("fill", np.asarray(formula.fill, np.float64)), rows])
+    if formula.terms:
+        features = _products(graph, formula, _inputs(graph, formula, rows))
+        if formula.shift is not None:
+            features = graph.add("Sub", [features, graph.constant("shift", formula.shift)])
+        if formula.divide is not None:
+            features = graph.add("Div", [features, graph.constant("divide", formula.divide)])
+        found.append(graph.add("MatMul", [features, graph.constant("weights", np.ascontiguousarray(formula.weights.T))]))
+    if formula.indicator_weights is not None and formula.indicators:
+        chosen = graph.add("Gather", [missing, graph.constant("indicators", np.array(formula.indicators, np.int64))], axis=1)
+        marks = graph.add("Cast", [chosen], to=_double())
+        weights = graph.constant("indicator_weights", np.ascontiguousarray(formula.indicator_weights.T))
+        found.append(graph.add("MatMul", [marks, weights]))
+    return found
+
+
+def _categories(graph: Graph, formula: Formula) -> list[str]:
+    """Add what the categorical columns add to the planes: for each, the row of a table that its cell selects."""
+    return [_category(graph, formula, place, category) for place, category in enumerate(formula.categories)]
+
+
+def _category(graph: Graph, formula: Formula, place: int, category: Category) -> str:
+    n, nothing = len(category.values), np.zeros(formula.heads)
+    lost = np.full(formula.heads, np.nan) if formula.refuses else nothing if category.missing is None else category.missing
+    keys = {"": n} | {value: at for at, value in enumerate(category.values)}
+    cells = graph.add("Gather", ["categories", graph.constant(f"category_{place}", np.array(place))], axis=1)
+    codes = graph.add(
+        "LabelEncoder", [cells], domain="ai.onnx.ml",
+        keys_strings=list(keys), values_int64s=list(keys.values()), default_int64=n + 1,
+    )  # fmt: skip
+    table = np.vstack([category.weights.T, lost, nothing])
+    return graph.add("Gather", [graph.constant(f"category_weights_{place}", table), codes], axis=0)
 
 
 class Graph:
@@ -166,7 +201,7 @@ def _pair_votes(graph: Graph, formula: Formula, planes: str) -> None:
     graph.add("Add", [votes, graph.add("Div", [share, number])], "scores")
 
 
-def _label(graph: Graph, formula: Formula) -> int:
+def _label(graph: Graph, formula: Formula, planes: str) -> int:
     """Add the label's node; returns the ONNX type of the labels."""
     from onnx import TensorProto
 
@@ -176,6 +211,10 @@ def _label(graph: Graph, formula: Formula) -> int:
         place = graph.add("Cast", [flat], to=int(TensorProto.INT64))
     else:
         place = graph.add("ArgMax", ["scores"], axis=1, keepdims=0)
+    if formula.fill is None or formula.refuses:  # the place of a row with a score of NaN is beyond the last label
+        lost = graph.add("Cast", [graph.add("IsNaN", [planes])], to=int(TensorProto.INT64))
+        beyond = graph.add("Mul", [lost, graph.constant("beyond", np.array(len(formula.classes)))])
+        place = graph.add("Add", [place, graph.add("ReduceMax", [beyond], axes=[1], keepdims=0)])
     classes: list[Any] = formula.classes
     first = classes[0]
     if isinstance(first, str):

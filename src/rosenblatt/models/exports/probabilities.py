@@ -1,4 +1,4 @@
-"""Maps from scores to probabilities in exports: data for JSON, nodes for ONNX, a function in C. SQL has scores and labels only.
+"""Maps from scores to probabilities in exports: data for JSON and JavaScript, nodes for ONNX, a function in C. SQL has none.
 
 Values are those of `probabilities/maps.py` up to rounding.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 LARGEST_LOGIT = 1e300  # of sums that overflow
 # Languages whose exports have the probabilities of a model.
-WITH_PROBABILITIES = ("c", "json", "onnx")
+WITH_PROBABILITIES = ("c", "js", "json", "onnx")
 
 _SIGMOID = "p[h] = 1/(1 + exp(-(a[h] * score[h] + b[h])))"
 _ISOTONIC = (

@@ -1,8 +1,8 @@
 """A model as one SELECT of standard SQL, for SQLite, PostgreSQL, DuckDB and similar databases.
 
 The query returns every row of a table with its scores and its label: `rosenblatt_score` for two classes,
-`rosenblatt_score_0`, ... for more, and `rosenblatt_label`. A row with a missing number has a label only if the model fills
-missing numbers. Sums are written in groups, because SQLite limits the depth of an expression to 1000.
+`rosenblatt_score_0`, ... for more, and `rosenblatt_label`. NULL is a missing cell; a row with one that the model refuses has
+NULL as its scores and its label. Sums are written in groups, because SQLite limits the depth of an expression to 1000.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ...reporting.text import count
 from ..model import Model
-from .export import ExportError, Formula, Label, formula_of
+from .formula import ExportError, Formula, Label, formula_of
 
 MAX_COLUMNS = 1600  # limit of PostgreSQL; SQLite allows 2000
 MAX_WEIGHTS = 20_000
@@ -47,7 +47,7 @@ def to_sql(model: Model, *, table: str = "rows", columns: Sequence[str] | None =
     str
         The query.
     """
-    formula = formula_of(model, "SQL", categories=True)
+    formula = formula_of(model, "SQL").without_text("SQL", "export to JSON").folded()
     if formula.has_dates:
         problem = "SQL export does not support columns of dates, which databases store in many ways"
         raise ExportError(f"{problem}; export to C, ONNX or JSON", "train with dates='ignore'", "--dates ignore")
@@ -76,7 +76,7 @@ def _leads(score: str, scores: list[str]) -> str:
 def _check_size(formula: Formula) -> None:
     for size, most, what in (
         (len(formula.columns) + len(formula.categories), MAX_COLUMNS, "columns"),
-        (formula.weights.size + sum(c.weights.size for c in formula.categories), MAX_WEIGHTS, "weights"),
+        (formula.n_weights, MAX_WEIGHTS, "weights"),
         (len(formula.classes), MAX_CLASSES, "classes"),
     ):
         if size > most:
@@ -103,7 +103,9 @@ def _sum(formula: Formula, h: int, numbers: list[str], names: list[str]) -> str:
     products = [" * ".join(cells[columns[j]] for j in term) for term in formula.terms]
     if formula.shift is not None:
         products = [f"({product} - {number(shift)})" for product, shift in zip(products, formula.shift, strict=True)]
-    terms = [f"{number(w)} * {product}" for w, product in zip(formula.weights[h], products, strict=True) if w != 0.0]
+    weighted = zip(formula.weights[h], products, strict=True)
+    # Without a fill, a missing number of any column makes the score NULL.
+    terms = [f"{number(w)} * {product}" for w, product in weighted if w != 0.0 or formula.fill is None]
     if formula.indicator_weights is not None:
         for column, weight in zip(formula.indicators, formula.indicator_weights[h], strict=True):
             terms.append(f"CASE WHEN t.{numbers[column]} IS NULL THEN {number(weight)} ELSE 0e0 END")
@@ -113,7 +115,9 @@ def _sum(formula: Formula, h: int, numbers: list[str], names: list[str]) -> str:
             for value, weight in zip(category.values, category.weights[h], strict=True)
             if weight != 0.0
         ]
-        if category.missing is not None:
+        if formula.refuses:
+            cases.insert(0, f"WHEN t.{name} IS NULL THEN NULL")
+        elif category.missing is not None:
             cases.insert(0, f"WHEN t.{name} IS NULL THEN {number(category.missing[h])}")
         if cases:
             terms.append(f"CASE {' '.join(cases)} ELSE 0e0 END")

@@ -1,0 +1,132 @@
+"""A model as one ES module without dependencies, for Node and browsers.
+
+    import { columns, labels, predict, scores, probabilities } from "./model.mjs";
+    predict({ size: 3, color: "red" })           the label of a row: an object with the names of columns, or an array of cells
+    scores(row), probabilities(row)              arrays; of the probabilities, in the order of `labels`
+
+Cells are numbers, text as in a file, Dates, or missing: null, NaN, "", "NA", ..., or no property of that name. Names, labels
+and categories are data: no object has them as keys, and they are escaped so that the module may stand inside a script element.
+
+`scorer.js` beside this module has the functions, in sections; a module has the sections that its model needs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from ...data.readers.cells import MISSING
+from ...data.readers.notation import NumberForm, digits_pattern
+from ...preprocessing.date_parts import PARTS, cycle_of
+from ..model import Model
+from .formula import Category, ExportError, Formula, Label, Text, formula_of
+from .probabilities import as_json
+
+MAX_SAFE_INTEGER = (1 << 53) - 1
+
+_HEAD = """\
+// A linear model, written by Rosenblatt: an ES module without dependencies, for Node and browsers.
+// A row is an object with the names in `columns` as properties, or an array of cells in their order.
+// Numbers may be text, as in a file; dates are Dates, text such as 2024-12-31, or days since 1970-01-01.
+// null, undefined, NaN, "", "NA" and the like are missing cells.
+"""
+
+
+def to_javascript(model: Model) -> str:
+    """Return the text of the module, which is ASCII."""
+    formula = formula_of(model, "JavaScript").without_text("JavaScript", "export to JSON")
+    for label in formula.classes:
+        if type(label) is int and abs(label) > MAX_SAFE_INTEGER:
+            raise ExportError(f"JavaScript export does not support the label {label}: its numbers have 53 bits")
+    columns = _column_order(formula)
+    place = {name: at for at, name in enumerate(columns)}
+    forms = _forms(model, formula)
+    probabilities = as_json(model.probability_map, len(formula.classes))
+    content = {
+        "numbers": [place[name] for name in formula.columns],
+        "dates": {place[name]: kind for name, kind in formula.dates},
+        "forms": {place[name]: form for name, form in forms.items()},
+        "fill": _listed(formula.fill),
+        "inputs": formula.inputs,
+        "factors": formula.factors,
+        "shift": _listed(formula.shift),
+        "divide": _listed(formula.divide),
+        "indicators": formula.indicators,
+        "missing": _listed(formula.indicator_weights),
+        "weights": formula.weights.tolist(),
+        "intercept": formula.intercept.tolist(),
+        "refuse": formula.refuses,
+        "zeros": formula.absent_is_zero,
+        "probabilities": None if probabilities is None else {k: v for k, v in probabilities.items() if k != "how"},
+    }
+    lines = [_HEAD, f"export const columns = {_data(columns)};", f"export const labels = {_data(formula.classes)};", ""]
+    lines += ["const MODEL = {", *(f"  {name}: {_data(value)}," for name, value in content.items()), "};"]
+    lines += ["const BLOCKS = [", *(_block(block, place[block.column]) for block in formula.blocks), "];"]
+    if formula.categories:
+        lines.append("for (const block of BLOCKS) block.places = new Map(block.values.map((value, k) => [value, k]));")
+    lines.append(f"const MISSING = new Set({_data(sorted(cell.decode() for cell in MISSING))});")
+    if formula.dates:
+        lines.append(f"const CYCLES = {_data(_cycles())};")
+    sections = ["rows", "dates" if formula.dates else "no dates", *(["formats"] if forms else [])]
+    sections += ["categories"] if formula.categories else []
+    sections += ["scores", "pairs" if formula.pairs else "planes", "labels"]
+    sections.append("no probabilities" if probabilities is None else "probabilities")
+    runtime = _sections()
+    return "\n".join([*lines, "", *(runtime[name] for name in sections)])
+
+
+def _column_order(formula: Formula) -> list[str]:
+    """The columns in the order of the file; without one, the numeric columns."""
+    names = [*formula.columns, *(block.column for block in formula.blocks)]
+    return list(formula.order) if sorted(formula.order) == sorted(names) else names
+
+
+def _block(block: Category | Text, column: int) -> str:
+    assert isinstance(block, Category)
+    content = {
+        "column": column,
+        "missing": block.missing is not None,
+        "values": block.values,
+        "weights": block.features().tolist(),
+    }
+    fields = ", ".join(f"{name}: {_data(value)}" for name, value in content.items())
+    return f"  {{ features: categoryOf, {fields} }},"
+
+
+def _forms(model: Model, formula: Formula) -> dict[str, dict[str, Any]]:
+    """The notation of the numeric columns whose cells are not written as programs write numbers."""
+    found = {}
+    for name, stored in model.provenance.get("reading", {}).get("forms", {}).items():
+        if name in formula.columns and stored.get("kind") == NumberForm().kind:
+            digits = digits_pattern(stored["decimal"], stored["thousands"])
+            found[name] = {name: stored[name] for name in ("decimal", "percent", "currency", "truth")} | {"digits": digits}
+    return found
+
+
+def _cycles() -> list[tuple[float, float, bool] | None]:
+    found: list[tuple[float, float, bool] | None] = [None]
+    for part in range(1, len(PARTS)):
+        cycle, _ = cycle_of(part)
+        found.append((cycle.period, cycle.offset, cycle.whole))
+    return found
+
+
+def _listed(array: Any) -> Any:
+    return None if array is None else np.asarray(array).tolist()
+
+
+def _data(value: list[Label] | object) -> str:
+    """A value as JSON in ASCII that neither ends a script element nor begins a comment of HTML."""
+    text = json.dumps(value, allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _sections() -> dict[str, str]:
+    """The sections of `scorer.js` by their names."""
+    source = files(__package__).joinpath("scorer.js").read_text(encoding="ascii")
+    _, *parts = re.split(r"^// --- (.+)\n\n", source, flags=re.MULTILINE)
+    return dict(zip(parts[::2], parts[1::2], strict=True))

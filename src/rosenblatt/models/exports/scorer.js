@@ -1,0 +1,236 @@
+// The functions of a model in JavaScript, in sections: `javascript.py` puts those that a model needs behind its numbers.
+// Each section begins with a line of dashes and its name; two of them may define the same function, and a model has one of these.
+
+// --- rows
+
+/** The cells of a row, in the order of `columns`: of an array, or of the object's own properties; undefined if it has none. */
+function cellsOf(row) {
+  if (Array.isArray(row) || ArrayBuffer.isView(row)) {
+    if (row.length !== columns.length) {
+      throw new RangeError(`the row has ${row.length} cells, but the model reads ${columns.length} columns`);
+    }
+    return Array.from(row);
+  }
+  if (row === null || typeof row !== "object") throw new TypeError("a row is an object or an array of cells");
+  const own = columns.map(name => Object.prototype.hasOwnProperty.call(row, name));
+  if (MODEL.zeros) return columns.map((name, j) => own[j] ? row[name] : 0);
+  if (!own.includes(true) && columns.length) {
+    throw new TypeError(`the row has none of the columns of the model, such as ${JSON.stringify(columns[0])}`);
+  }
+  return columns.map((name, j) => own[j] ? row[name] : undefined);
+}
+
+function problem(j, sentence) {
+  return new RangeError(`column ${JSON.stringify(columns[j])}: ${sentence}`);
+}
+
+/** The number of a cell; NaN if it is missing and the model fills it. */
+function numberOf(cell, j) {
+  let number = cell;
+  if (cell === undefined || cell === null) number = NaN;
+  else if (typeof cell === "string") number = numberOfText(cell.trim(), j);
+  else if (typeof cell === "boolean" || typeof cell === "bigint") number = Number(cell);
+  else if (cell instanceof Date) number = daysOfDate(cell, j);
+  else if (typeof cell !== "number") throw problem(j, `${String(cell)} is not a number`);
+  if (Number.isNaN(number)) {
+    if (MODEL.fill === null) throw problem(j, "the cell is missing, and the model accepts none");
+  } else if (!Number.isFinite(number)) throw problem(j, "the number is infinite");
+  return number;
+}
+
+function numberOfText(text, j) {
+  if (MISSING.has(text)) return NaN;
+  const number = j in MODEL.dates ? daysOfText(text, MODEL.dates[j])
+    : j in MODEL.forms ? formattedNumber(text, MODEL.forms[j])
+    : /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : NaN;
+  if (Number.isNaN(number)) {
+    const instead = j in MODEL.dates ? "a date or a time such as 2024-12-31, 2024-12-31T14:05 or 14:05" : "a number";
+    throw problem(j, `${JSON.stringify(text)} is not ${instead}`);
+  }
+  return number;
+}
+
+// --- dates
+
+/** Days since 1970-01-01 of an ISO date, perhaps with a time and a zone; of a time, the fraction of a day; else NaN. */
+function daysOfText(text, kind) {
+  const day = kind === "time" ? "" : String.raw`(\d{4})-(\d\d)-(\d\d)`;
+  const time = String.raw`(\d\d?):(\d\d)(?::(\d\d)(\.\d{1,12})?)?`, zone = String.raw`\s*(Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)`;
+  const found = new RegExp(kind === "time" ? `^()()()${time}$` : `^${day}(?:[T ]${time}(?:${zone})?)?$`, "i").exec(text);
+  if (!found) return NaN;
+  const [year, month, date, hour, minute, second] = found.slice(1, 7).map(each => Number(each || 0));
+  const start = new Date(0);
+  if (kind !== "time") {
+    start.setUTCFullYear(year, month - 1, date);
+    if (year < 1 || start.getUTCMonth() !== month - 1 || start.getUTCDate() !== date) return NaN;
+  }
+  const seconds = hour * 3600 + minute * 60 + second + Number(`0${found[7] || ""}`);
+  if (minute > 59 || second > 60 || hour > 24 || (hour === 24 && seconds > 86400)) return NaN;
+  const ahead = /^([+-])(\d\d):?(\d\d)?$/.exec(found[8] || "");
+  const minutes = ahead ? Number(`${ahead[1]}1`) * (Number(ahead[2]) * 60 + Number(ahead[3] || 0)) : 0;
+  return start.getTime() / 864e5 + (seconds - minutes * 60) / 86400;
+}
+
+function daysOfDate(date, j) {
+  if (!(j in MODEL.dates) || MODEL.dates[j] === "time") throw problem(j, "the column does not hold dates, but the cell is a Date");
+  if (Number.isNaN(date.getTime())) throw problem(j, "the date is invalid");
+  return date.getTime() / 864e5;
+}
+
+/** A part of a number of days: the sine or the cosine of its position in a cycle. */
+function partOf(days, part) {
+  if (part === 0) return days;
+  const [period, offset, whole] = CYCLES[part];
+  const turns = ((whole ? Math.floor(days) : days) + offset) / period, angle = 2 * Math.PI * (turns - Math.floor(turns));
+  return part % 2 ? Math.sin(angle) : Math.cos(angle);
+}
+
+// --- no dates
+
+function daysOfDate(date, j) {
+  throw problem(j, "the column does not hold dates, but the cell is a Date");
+}
+
+// --- formats
+
+/** A number as people write it, such as 1.200,50 or 45 %, in the notation of the training file; NaN if it is none. */
+function formattedNumber(text, form) {
+  if (form.truth) return /^(true|1)$/i.test(text) ? 1 : /^(false|0)$/i.test(text) ? 0 : NaN;
+  const usual = text.replace(/[\u00a0\u202f\u2009]/g, " ").replace(/\u2019/g, "'").replace(/\u2212/g, "-").trim();
+  const money = String.raw`([$\u20ac\u00a3\u00a5\u20b9\u20bd\u20a9\u20ba\u20b4\u20aa]|USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD)?`;
+  const shape = String.raw`^${money}\s*(\()?\s*([+-])?\s*${money}\s*([+-])?([\d.,](?:[\d.,' ]*[\d.,'])?)(e[+-]?\d+)?` +
+    String.raw`\s*(%)?\s*${money}\s*(\))?\s*(%)?\s*${money}$`;
+  const found = usual.length <= 60 ? new RegExp(shape, "i").exec(usual) : null;
+  if (!found) return NaN;
+  const [, first, open, sign, before, second, digits, exponent, inner, after, close, outer, last] = found;
+  const signs = [sign, second, open].filter(Boolean), symbols = [first, before, after, last].filter(Boolean);
+  if (Boolean(open) !== Boolean(close) || signs.length > 1 || symbols.length > 1 || (inner && outer)) return NaN;
+  if (Boolean(inner || outer) !== form.percent || (symbols.length && symbols[0] !== form.currency)) return NaN;
+  if (!new RegExp(`^(?:${form.digits})$`).test(digits + (exponent || ""))) return NaN;
+  const plain = digits.replace(/[,. ']/g, mark => mark === form.decimal ? "." : "");
+  const power = Number((exponent || "e0").slice(1)) - (form.percent ? 2 : 0);
+  const number = Number(`${plain}e${power}`);
+  return open || sign === "-" || second === "-" ? -number : number;
+}
+
+// --- categories
+
+/** The features of a categorical cell: at most one, which is 1. */
+function categoryOf(cell, block) {
+  const text = typeof cell === "string" ? cell : textOfCell(cell);
+  for (const each of text === null ? [] : [text, text.trim()]) {
+    if (block.places.has(each)) return [[block.places.get(each), 1]];
+  }
+  if (text !== null && !MISSING.has(text.trim())) return [];
+  if (MODEL.refuse) throw problem(block.column, "the cell is missing, and the model accepts none");
+  return block.missing ? [[block.values.length, 1]] : [];
+}
+
+/** A cell that is not text as a file would write it; null if it is missing. */
+function textOfCell(cell) {
+  if (cell === undefined || cell === null || Number.isNaN(cell)) return null;
+  if (typeof cell === "boolean") return cell ? "1" : "0";
+  if (typeof cell !== "number") return String(cell);
+  if (Number.isInteger(cell) && Math.abs(cell) < 2 ** 53) return String(cell === 0 ? 0 : cell);
+  const [digits, power] = cell.toExponential().split("e");
+  if (power >= -4 && power < 16) return Number.isInteger(cell) ? `${cell}.0` : String(cell);
+  return Number.isFinite(cell) ? `${digits}e${power[0]}${power.slice(1).padStart(2, "0")}` : String(cell);
+}
+
+// --- scores
+
+/** What each numeric feature of a row is. */
+function termsOf(numbers) {
+  const filled = numbers.map((number, i) => Number.isNaN(number) ? MODEL.fill[i] : number);
+  const inputs = MODEL.inputs === null ? filled : MODEL.inputs.map(([i, part]) => part ? partOf(filled[i], part) : filled[i]);
+  const terms = MODEL.factors === null ? inputs.slice()
+    : MODEL.factors.map(factors => factors.slice(1).reduce((product, i) => product * inputs[i], inputs[factors[0]]));
+  for (let t = 0; t < terms.length; t++) {
+    if (MODEL.shift !== null) terms[t] -= MODEL.shift[t];
+    if (MODEL.divide !== null) terms[t] /= MODEL.divide[t];
+    if (!Number.isFinite(terms[t])) throw new RangeError("a number is too large: its features exceed 1.8e308");
+  }
+  return terms;
+}
+
+/** The score of each plane: summed from the first feature to the last, then the intercept. */
+function planesOf(row) {
+  const cells = cellsOf(row), numbers = MODEL.numbers.map(j => numberOf(cells[j], j)), terms = termsOf(numbers);
+  const marks = MODEL.indicators.map(i => Number.isNaN(numbers[i]));
+  const found = BLOCKS.map(block => block.features(cells[block.column], block));
+  return MODEL.intercept.map((intercept, h) => {
+    const weights = MODEL.weights[h];
+    let sum = 0;
+    for (let t = 0; t < terms.length; t++) sum += terms[t] * weights[t];
+    for (let i = 0; i < marks.length; i++) if (marks[i]) sum += MODEL.missing[h][i];
+    for (let b = 0; b < found.length; b++) for (const [k, x] of found[b]) sum += BLOCKS[b].weights[h][k] * x;
+    if (Number.isNaN(sum + intercept)) throw new RangeError("a number is too large: the score overflows");
+    return sum + intercept;
+  });
+}
+
+// --- planes
+
+/** The scores of a row: one for two classes, above 0 for the second class; otherwise one for each class. */
+export function scores(row) {
+  return planesOf(row);
+}
+
+// --- pairs
+
+/** The scores of a row, one for each class: its votes, with a fraction that decides between equal votes. */
+export function scores(row) {
+  const planes = planesOf(row), k = labels.length;
+  const votes = Array(k).fill(0), duels = Array(k).fill(0), lost = Array(k).fill(0);
+  const each = count => {
+    let h = 0;
+    for (let a = 0; a < k; a++) for (let b = a + 1; b < k; b++, h++) planes[h] > 0 ? count(b, a, h) : count(a, b, h);
+  };
+  each((winner, loser, h) => { votes[winner] += 1; lost[loser] += Math.abs(planes[h]); });
+  each((winner, loser) => { duels[winner] += votes[winner] === votes[loser] ? 1 : 0; });
+  return votes.map((number, c) => number + (duels[c] + 0.5 / (lost[c] + 1)) / k);
+}
+
+// --- labels
+
+/** The label of a row: the class with the largest score, the first one if tied. */
+export function predict(row) {
+  const found = scores(row);
+  if (found.length === 1) return labels[found[0] > 0 ? 1 : 0];
+  return labels[found.reduce((best, score, c) => score > found[best] ? c : best, 0)];
+}
+
+// --- no probabilities
+
+/** The model has no probabilities: this raises an error. */
+export function probabilities(row) {
+  throw new Error("the model has no probabilities: train it with --calibrate sigmoid");
+}
+
+// --- probabilities
+
+/** The probability of each class, in the order of `labels`. */
+export function probabilities(row) {
+  const found = scores(row), map = MODEL.probabilities;
+  if (map.map === "isotonic") return normalized(found.map((score, h) => between(score, map.scores[h], map.values[h])));
+  const limited = z => Math.min(Math.max(z, -1e300), 1e300);
+  const z = found.map((score, h) => limited(map.map === "sigmoid" ? map.a[h] * score + map.b[h] : score / map.temperature));
+  const sigmoid = x => Math.min(x, 0) - Math.log1p(Math.exp(-Math.abs(x)));  // its logarithm
+  const logs = z.length === 1 ? [sigmoid(-z[0]), sigmoid(z[0])] : map.map === "sigmoid" ? z.map(sigmoid) : z;
+  const top = Math.max(...logs), odds = logs.map(log => Math.exp(log - top)), sum = odds.reduce((a, b) => a + b);
+  return odds.map(each => each / sum);
+}
+
+/** The value at x on the line through points; before the first and after the last of them that point's value. */
+function between(x, xs, ys) {
+  const after = xs.findIndex(each => each >= x);
+  if (after <= 0) return after === 0 ? ys[0] : ys[ys.length - 1];
+  const slope = (ys[after] - ys[after - 1]) / (xs[after] - xs[after - 1]);
+  return slope * (x - xs[after - 1]) + ys[after - 1];
+}
+
+function normalized(chances) {
+  if (chances.length === 1) return [1 - chances[0], chances[0]];
+  const sum = chances.reduce((a, b) => a + b);
+  return chances.map(each => sum > 0 ? each / sum : 1 / chances.length);
+}
