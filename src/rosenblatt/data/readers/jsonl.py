@@ -84,6 +84,8 @@ class _Columns:
         self._check_containers(first)
         names = [name for name in names if name not in containers]  # null in place of an object
         self.known = frozenset((*names, *containers))
+        if options.required is None and options.dates != "ignore":  # at once, because the layout looks at every cell
+            self._check_size(first, len(names) - len(options.ignore))
         self.layout: TypedLayout = lay_out_typed(source, names, options, lambda c: self._sample(names[c], first))
         self.as_strings = {names[c] for c in self.layout.as_strings}
         self.losses: dict[str, str] = {}
@@ -91,9 +93,9 @@ class _Columns:
         self.forms: dict[str, Form] = {**self.layout.forms, **dict.fromkeys(truths, NumberForm(truth=True))}
         self.dates = {} if options.as_written else {name: str(form.kind) for name, form in self.layout.forms.items()}
 
-    def _check_size(self, rows: list[Row]) -> None:
+    def _check_size(self, rows: list[Row], width: int) -> None:
         """Raise DataError if the table of some rows, most of whose cells are missing, is far larger than their text."""
-        cells, size = len(rows) * len(self.layout.names), sum(size for _, size, _ in rows)
+        cells, size = len(rows) * width, sum(size for _, size, _ in rows)
         most = self.options.max_memory or max(MIN_EXPANDED_BYTES, MAX_EXPANSION * size)
         if BYTES_PER_CELL * cells > most:
             sentence = f"as a table of {count(len(self.known))} keys, the rows take more than {byte_size(most)}"
@@ -111,7 +113,7 @@ class _Columns:
                 raise DataError(self.source, "the value is no object or array, but is one in other rows", line, name)
 
     def data(self, rows: list[Row], first_row: int) -> Data:
-        self._check_size(rows)
+        self._check_size(rows, len(self.layout.names))
         self._check_containers(rows)
         for line, _, row in rows:
             if not row.keys() <= self.known and self.options.required is None:
