@@ -39,16 +39,19 @@ settings.register_profile("brief", deadline=None, max_examples=15)
 settings.register_profile("thorough", deadline=None)
 
 
-def untraced(compiler: Callable[..., Any]) -> Callable[..., Any]:
-    """`compiler` without coverage; the tracer sees this frame begin and end, as it expects."""
+def undisturbed(compiler: Callable[..., Any]) -> Callable[..., Any]:
+    """`compiler` without coverage and garbage collections; the tracer sees this frame begin and end, as it expects."""
 
     @functools.wraps(compiler)
     def call(*args: Any) -> Any:
-        tracer = sys.gettrace()
+        tracer, collects = sys.gettrace(), gc.isenabled()
         sys.settrace(None)
+        gc.disable()
         try:
             return compiler(*args)
         finally:
+            if collects:
+                gc.enable()
             sys.settrace(tracer)
             sys._getframe().f_trace = tracer
 
@@ -69,7 +72,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     effort.THOROUGH = config.getoption("--thorough")
     settings.load_profile("thorough" if effort.THOROUGH else "brief")
-    _FunctionCompiler.compile = untraced(_FunctionCompiler.compile)
+    _FunctionCompiler.compile = undisturbed(_FunctionCompiler.compile)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

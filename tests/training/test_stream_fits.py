@@ -11,6 +11,7 @@ from caches import cached, contained, noisy
 from sklearn.base import clone
 
 import rosenblatt as rb
+from effort import amount
 from rosenblatt.data import cache as caches_module
 from rosenblatt.training.stream import confusion_from_cache, fit_from_cache
 
@@ -37,6 +38,14 @@ MODELS = {
     "least squares": rb.LinearMSE(),
     "weighted squares": rb.LinearMSE(alpha=0.1, class_weight="balanced"),
 }
+FLOAT32 = ("average", "arow", "least squares")  # further types are further kernels to compile
+CASES = [
+    (name, classes, kind, dtype)
+    for place, name in enumerate(MODELS)
+    for classes in (2, 3)
+    for kind, dtype in KINDS
+    if amount((place + classes + (kind == "csr")) % 2 == 0 and (dtype == "float64" or name in FLOAT32), True)
+]
 
 
 def assert_same_bits(a: Any, b: Any) -> None:
@@ -67,9 +76,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[int, str, s
     return found
 
 
-@pytest.mark.parametrize(("kind", "dtype"), KINDS)
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(("name", "classes", "kind", "dtype"), CASES)
 def test_a_model_from_a_cache_has_the_bits_of_one_from_memory(
     prepared: Any, monkeypatch: pytest.MonkeyPatch, name: str, classes: int, kind: str, dtype: str
 ) -> None:
