@@ -18,6 +18,7 @@ from effort import in_time
 from rosenblatt.models.container import MAX_GROWTH
 from rosenblatt.models.strict_json import MAX_PARTS
 
+pytestmark = pytest.mark.slow  # memory is traced
 CONSTANT = 16 << 20
 
 

@@ -97,6 +97,7 @@ def test_many_rows_are_not_tried() -> None:
     assert not worth_trying(10, 20)
 
 
+@pytest.mark.once
 def test_pairs_of_digits_take_few_steps_and_end_at_the_optimum() -> None:
     X, y = load_digits(return_X_y=True)
     model = rb.SoftMargin().fit(X, y)
