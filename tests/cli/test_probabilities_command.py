@@ -43,7 +43,8 @@ def test_train_prints_the_scores_of_the_held_out_rows(folder: Path, tmp_path: Pa
         done = rosenblatt("train", folder / "train.csv", *model, test, "3" if test == "--cv" else "0", "--json")
         found = json.loads(done.out)["probabilities"]
         assert found is None if rows is None else found["rows"] == rows  # never of training rows
-    assert json.loads(rosenblatt("train", folder / "train.csv", *model[:2], "--json").out)["probabilities"] is None
+    done = rosenblatt("train", folder / "train.csv", "-a", "average", *model[:2], "--json")
+    assert json.loads(done.out)["probabilities"] is None
 
 
 def test_the_report_has_the_reliability_diagram(folder: Path) -> None:
@@ -83,7 +84,7 @@ def test_evaluate_prints_scores_and_the_diagram_as_text(folder: Path) -> None:
 
 def test_a_model_without_probabilities(folder: Path, tmp_path: Path) -> None:
     model = tmp_path / "plain.safetensors"
-    assert rosenblatt("train", folder / "train.csv", "-o", model).code == 0
+    assert rosenblatt("train", folder / "train.csv", "-a", "average", "-o", model).code == 0
     done = rosenblatt("predict", model, folder / "test.csv", "--proba")
     assert (done.code, done.out) == (2, "")
     assert f"{model} has no probabilities; train it with --calibrate sigmoid" in done.err

@@ -14,7 +14,7 @@ from rosenblatt.catalog import ALGORITHMS
 
 
 def test_summary_fields(tmp_path):
-    found = rosenblatt("train", "example:iris", "-o", tmp_path / "m.safetensors")
+    found = rosenblatt("train", "example:iris", "-a", "average", "-o", tmp_path / "m.safetensors")
     assert found.code == 0
     names = [line.split("  ")[0] for line in found.out.splitlines() if not line.startswith(" ")]
     assert names == ["data", "algorithm", "fit", "work", "training", "test", "baseline", "margin", "proof", "time", "model"]
@@ -24,7 +24,8 @@ def test_summary_fields(tmp_path):
 
 def test_numbers_are_those_of_the_library(tmp_path):
     target = tmp_path / "m.safetensors"
-    result = rosenblatt("train", "example:iris", "--holdout", 0, "--scale", "none", "-o", target, "--json").json
+    given = ("-a", "average", "--holdout", 0, "--scale", "none")
+    result = rosenblatt("train", "example:iris", *given, "-o", target, "--json").json
     X, y = load_iris(return_X_y=True)
     names = np.array(["setosa", "versicolor", "virginica"])
     model = rb.Perceptron(keep="average", random_state=0).fit(X, names[y])
@@ -157,7 +158,7 @@ def test_report_and_plots(tmp_path):
         (["example:iris", "--seed", "x"], "--seed: 'x' is not a whole number (see "),
         (["example:iris", "--holdout", "half"], "--holdout: 'half' is not a number (see "),
         (["example:iris", "--algorithm", "perceptrn"], "unknown algorithm 'perceptrn'; did you mean 'perceptron'?"),
-        (["example:iris", "--algorithm", "svm"], "unknown algorithm 'svm'; choose from perceptron, pocket"),
+        (["example:iris", "--algorithm", "svm"], "unknown algorithm 'svm'; choose from auto, perceptron, pocket"),
         (["example:iris", "--lable", "x"], "there is no option --lable; did you mean --label? (see "),
         ([], "DATA is missing (see "),
         (["example:iris", "--algorithm", "max-margin", "--holdout", "0"], "no plane separates the rows of class versicolor"),
@@ -185,7 +186,7 @@ def test_no_command_overwrites_its_input(tmp_path):
     data.write_text("a,label\n" + "".join(f"{i},{'yes' if i > 9 else 'no'}\n" for i in range(20)))
     before = data.read_bytes()
     model = tmp_path / "m"
-    assert rosenblatt("train", data, "-o", model).code == 0
+    assert rosenblatt("train", data, "-a", "average", "-o", model).code == 0
     for arguments in (
         ["train", data, "-o", data], ["train", "example:iris", "--test", data, "--report", data],
         ["predict", model, data, "-o", data], ["predict", model, data, "-o", model], ["convert", data, data],
@@ -208,7 +209,7 @@ def test_a_model_replaces_models_and_empty_files_only(tmp_path):
     empty = tmp_path / "m"
     empty.touch()
     for _ in range(2):
-        assert rosenblatt("train", "example:iris", empty).code == 0
+        assert rosenblatt("train", "example:iris", "-a", "average", empty).code == 0
     assert rb.load(empty).kind == "Perceptron"
 
 

@@ -20,6 +20,7 @@ from rosenblatt.models.strict_json import MAX_PARTS
 
 pytestmark = pytest.mark.slow  # memory is traced
 CONSTANT = 16 << 20
+NOTHING_MORE = {"rows": None, "constant": [], "dates": [], "scale": "none"}  # entries of a recipe
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +49,8 @@ def text_classes(text: list[str], dtype: str) -> bytes:
     k = len(text)
     model = {
         "object": "model", "kind": "LinearMSE", "parameters": {}, "classes": {"text": text, "dtype": dtype}, "pairs": False,
-        "votes": None, "names": None, "recipe": None, "stop": None, "n_iter": 1, "n_updates": None, "provenance": {},
-        "more": None,
+        "votes": None, "probabilities": None, "names": None, "recipe": None, "stop": None, "n_iter": 1, "n_updates": None,
+        "provenance": {}, "more": None,
     }  # fmt: skip
     return packed(model, {"coef": np.zeros((k, 1)), "intercept": np.zeros(k)})
 
@@ -180,8 +181,9 @@ def test_other_counts_allocate_nothing(files, monkeypatch):
     meta, arrays = parts_of(files["linear-mse"])
     meta["recipe"] = {
         "kind": "dense", "columns": 440, "degree": 2, "first": 0, "names": [], "strings": [], "notes": [],
+        **NOTHING_MORE,
     }  # fmt: skip
-    arrays["recipe.means"] = np.zeros(440)
+    arrays["recipe.fill"] = np.zeros(440)
     assert "makes 97460 features, but the weights have 5" in load_within_the_limit(packed(meta, arrays), monkeypatch)
     meta, arrays = parts_of(files["linear-mse"])
     meta.update(object="model", more=None)
@@ -193,10 +195,19 @@ def test_wide_tables_load_in_linear_time(monkeypatch):
     """Looking every column up in a list of all took the square of their number."""
     n = 100_000
     names = [f"c{i}" for i in range(n)]
-    recipe = {"kind": "table", "columns": n, "degree": 1, "first": 0, "names": names, "strings": [], "notes": []}
+    recipe = {
+        "kind": "table",
+        "columns": n,
+        "degree": 1,
+        "first": 0,
+        "names": names,
+        "strings": [],
+        "notes": [],
+        **NOTHING_MORE,
+    }
     meta, arrays = parts_of(text_classes(["a", "b"], "U1"))
     meta["recipe"] = recipe
-    arrays = {"coef": np.zeros((1, n)), "intercept": np.zeros(1), "recipe.means": np.zeros(n)}
+    arrays = {"coef": np.zeros((1, n)), "intercept": np.zeros(1), "recipe.fill": np.zeros(n)}
     started = time.process_time()
     assert loaded(packed(meta, arrays), monkeypatch).n_features == n
     assert in_time(time.process_time() - started, 5.0)

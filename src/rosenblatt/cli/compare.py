@@ -144,7 +144,10 @@ def _cells(entry: Entry, verdict: Verdict, marks: dict[str, Any], wide: bool) ->
     """The cells of one algorithm; the best value of each column is emphasized."""
     from rich.text import Text
 
-    from ..reporting.text import count, duration, percent, short
+    from ..reporting.text import count, duration, fixed, percent, short
+
+    def points(share: float) -> str:
+        return fixed(100.0 * share, 2, signed=True)
 
     def cell(text: str, emphasized: bool = False) -> Text:
         return Text(text, style="bold green" if emphasized else "")
@@ -156,10 +159,10 @@ def _cells(entry: Entry, verdict: Verdict, marks: dict[str, Any], wide: bool) ->
         cell("*" if best else "", True),
         cell(entry.algorithm, best),
         cell("") if test is None else cell(percent(test.error, decimals=2), test.errors == marks["test"]),
-        cell("" if behind is None else f"{100.0 * behind.share:+.2f}"),
+        cell("" if behind is None else points(behind.share)),
     ]
     if wide:
-        cells.append(cell("" if behind is None else f"{100.0 * behind.low:+.2f} to {100.0 * behind.high:+.2f}"))
+        cells.append(cell("" if behind is None else f"{points(behind.low)} to {points(behind.high)}"))
     return [
         *cells,
         cell(percent(train.error, decimals=2), train.errors == marks["train"]),

@@ -131,8 +131,8 @@ def _how_tested(test: RecordedTest | None) -> str:
         return "The model was not tested: the errors below are those of its own training rows."
     seed = "" if test.seed is None else f" (seed {test.seed})"
     if test.by == FOLDS:
-        errors = [100.0 * wrong / max(1, rows) for rows, wrong in test.folds]
-        single = f"{min(errors):.2f} to {max(errors):.2f} %" if errors else "unknown"
+        errors = [wrong / max(1, rows) for rows, wrong in test.folds]
+        single = percent_range(min(errors), max(errors)) if errors else "unknown"
         each = f"each tested with a model of the others; single folds: {single}"
         return f"Tested by {len(test.folds)} folds of the training rows{seed}, {each}."
     if test.by == FILE:
