@@ -128,6 +128,7 @@ ESTIMATORS = {
     "AROW": EstimatorEntry(
         "rosenblatt.estimators.arow",
         "Passive-aggressive",
+        attributes=("validation_errors_",),
         state="gaussian",
         margin=1.0,
         options={"r": Option("float", "AROW: a larger r makes smaller steps.")},
@@ -168,7 +169,7 @@ ESTIMATORS = {
     "NonlinearMSE": EstimatorEntry(
         "rosenblatt.estimators.nonlinear_mse",
         "Least squares",
-        attributes=("loss_", "gradient_norm_", "saturated_", "_auto", "pocket_errors_"),
+        attributes=("loss_", "gradient_norm_", "saturated_", "_auto", "pocket_errors_", "validation_errors_"),
         state="run",
         margin=None,
         options={"activation": Option("choice", "Nonlinear least squares: the function.", ("tanh", "logistic"))},
@@ -181,7 +182,7 @@ ESTIMATORS = {
     "PassiveAggressive": EstimatorEntry(
         "rosenblatt.estimators.passive_aggressive",
         "Passive-aggressive",
-        attributes=("pocket_errors_",),
+        attributes=("pocket_errors_", "validation_errors_"),
         state="run",
         margin=1.0,
         options={"variant": Option("choice", "Passive-aggressive: the step.", ("PA", "PA-I", "PA-II"))},
@@ -194,7 +195,7 @@ ESTIMATORS = {
     "Perceptron": EstimatorEntry(
         "rosenblatt.estimators.perceptron",
         "Perceptron",
-        attributes=("pocket_errors_", "_margin_used", "certificate_"),
+        attributes=("pocket_errors_", "_margin_used", "certificate_", "validation_errors_"),
         state="run",
         options={
             "margin": Option("float", "Perceptron: a row triggers an update if y * score is at most this.", ("auto",)),
@@ -271,6 +272,9 @@ SHARED_OPTIONS = {
         "The solver: one of the first four for soft-margin, one of the last four for nonlinear-mse.",
         ("auto", "newton", "interior-point", "dual-coordinates", "minimum", "online", "batch", "batch-mean"),
     ),
+    "early_stopping": Option("flag", "Stop when the error on held-out training rows no longer falls; keep the best pass."),
+    "validation_fraction": Option("float", "Share of the training rows that early stopping holds out."),
+    "n_iter_no_change": Option("int", "Passes without a smaller error that end the run."),
     "calibrate": Option(
         "choice", "Learn probabilities on held-out folds, which takes five more fits.", ("sigmoid", "isotonic", "temperature")
     ),

@@ -49,6 +49,19 @@ def test_every_algorithm_of_the_catalog(tmp_path, algorithm):
     assert rb.load(target).kind == ALGORITHMS[algorithm].name
 
 
+def test_early_stopping_keeps_the_best_pass(tmp_path):
+    target, source = tmp_path / "m.safetensors", "example:blobs?rows=200"
+    options = ("--early-stopping", "--validation-fraction", 0.3, "--n-iter-no-change", 3)
+    result = rosenblatt("train", source, "-a", "perceptron", *options, "-o", target, "--json").json
+    model = rb.load(target).estimator()
+    errors = model.validation_errors_[0]
+    assert result["stop"]["reason"] == "validation"
+    assert result["n_iter"] == model.n_iter_ == errors.argmin() + 1 == len(errors) - 3
+    (tmp_path / "rows.csv").write_text("a,label\n" + "1,x\n2,y\n" * 20)
+    streamed = rosenblatt("train", tmp_path / "rows.csv", "-a", "average", "--early-stopping", "--stream", "-o", target)
+    assert "--early-stopping needs all rows in memory: leave out this option or --stream" in streamed.err
+
+
 def test_updates_stand_beside_what_the_theorem_allows(tmp_path):
     source = "example:separable?rows=60&columns=3&margin=0.2"
     options = ("-a", "perceptron", "--max-iter", "none", "--scale", "none", "-o", tmp_path / "m", "--json")

@@ -58,6 +58,7 @@ FIRST += [rb.LinearMSE(calibrate="sigmoid"), rb.SoftMargin(calibrate="isotonic")
 MORE = [
     rb.Perceptron(keep="vote", multiclass="ovr", max_iter=50),
     rb.PassiveAggressive(max_iter=50),
+    rb.AROW(early_stopping=True),
     rb.SoftMargin(loss="squared_hinge"),
     rb.SoftMargin(multiclass="ovo", penalize_intercept=True),
 ]

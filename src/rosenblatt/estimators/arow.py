@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeAlias, get_args
 
 import numpy as np
@@ -18,9 +19,19 @@ from ..online.stopping import Stop, chunk_stop
 from ..probabilities.maps import Calibration
 from ..progress import current_callback
 from ..validation import check_choice, check_flag, check_integer, check_number
-from .base import KnownClasses, LinearClassifier, RandomState, SolutionPath, Way, check_n_jobs_and_verbose, seed_of
+from .base import (
+    KnownClasses,
+    LinearClassifier,
+    RandomState,
+    SolutionPath,
+    StreamingObstacle,
+    Way,
+    check_n_jobs_and_verbose,
+    seed_of,
+)
 from .conditional_methods import method_if
-from .online_parameters import JointOrOvr
+from .early_stopping import EarlyStopping, check_without_early_stopping, without_rows
+from .online_parameters import MAX_AUTO_PASSES, JointOrOvr
 from .probability_methods import check_uncalibrated
 from .row_weights import ClassWeight
 
@@ -31,7 +42,12 @@ AUTO_PASSES = 10  # max_iter="auto"
 Order: TypeAlias = Literal["cyclic", "permuted", "random"]
 
 
-class AROW(LinearClassifier):
+def _check_streams(self: AROW) -> None:
+    check_uncalibrated(self)
+    check_without_early_stopping(self)
+
+
+class AROW(EarlyStopping, LinearClassifier):
     """Adaptive regularization of weight vectors: an online learner with a variance for each weight, binary and multiclass.
 
     Problem    after each row, the normal distribution of the weights that stays near the previous one, gives the row a margin
@@ -66,6 +82,16 @@ class AROW(LinearClassifier):
         above 1 change almost nothing: give the other rows weights well below 1 instead, or use a larger r.
     warm_start : bool, default=False
         Continue from the weights and variances of the previous fit.
+    early_stopping : bool, default=False
+        Hold out a share of the rows, classify them after each pass by the reading that is kept, and end the fit when their
+        error has not become smaller for `n_iter_no_change` passes. The model is that of the best pass: the first one with the
+        smallest error. It has seen no held-out row. For one-vs-rest, each class has its own best pass. The "auto" of
+        `max_iter` is then 1000.
+    validation_fraction : float, default=0.1
+        The share of each class that `early_stopping` holds out: at least one row, drawn by `random_state` from the rows of
+        positive weight.
+    n_iter_no_change : int, default=5
+        The number of passes without a smaller error that end the fit.
     calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
         The map from scores to probabilities, which gives `predict_proba`. It is fitted on held-out scores of five folds, each
         of which takes one more fit. `predict` does not depend on it.
@@ -89,9 +115,12 @@ class AROW(LinearClassifier):
     n_features_in_ : int
         The number of columns of X.
     n_iter_ : int
-        The number of passes made.
+        The number of passes made; with `early_stopping`, up to the best one.
     n_updates_ : int
         The number of updates, over all classes.
+    validation_errors_ : list of ndarray
+        With `early_stopping`, the share of the held-out rows, by weight, that was misclassified after each pass: one
+        array, or one per class for one-vs-rest of more than two classes.
     calibration_ : ProbabilityMap
         With `calibrate`, the map.
     stop_ : Stop
@@ -131,6 +160,9 @@ class AROW(LinearClassifier):
         intercept_scaling: float = 1.0,
         class_weight: ClassWeight = None,
         warm_start: bool = False,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
         calibrate: Calibration | None = None,
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -144,6 +176,9 @@ class AROW(LinearClassifier):
         self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
         self.warm_start = warm_start
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
         self.calibrate = calibrate
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -176,24 +211,29 @@ class AROW(LinearClassifier):
     def _minimized(self) -> Objective:
         return Objective(SQUARED_HINGE)
 
-    def _own_streaming_obstacle(self) -> None:
-        return None
+    def _own_streaming_obstacle(self) -> StreamingObstacle | None:
+        return self._early_stopping_obstacle()
 
     # --- fitting -------------------------------------------------------------------------------------------------------
 
     def _learn(self, problem: Problem, classes: Array, check_finite: Callable[[], None]) -> Self:
-        if problem.visited is not None or self.order == "random":
+        if problem.visited is not None or self.order == "random" or self.early_stopping:
             check_finite()  # not every row is visited
+        config = self._config(self.order, self._passes())
+        if self.early_stopping:
+            held = self._held_out(problem, classes, config.seed)
+            config, problem = replace(config, held_out=held), without_rows(problem, held)
         try:
-            found = self._fit_second_order(problem, self._start(problem, classes), self._config(self.order, self._passes()))
+            found = self._fit_second_order(problem, self._start(problem, classes), config)
         except OutOfRangeError:
             check_finite()
             raise
         self._classes_fixed = True
         self._set(found.weights, classes, found.merged_stop(classes), found.passes)
+        self._set_validation_errors(found.validation_errors)
         return self
 
-    @method_if(check_uncalibrated)
+    @method_if(_check_streams)
     def partial_fit(
         self,
         X: MatrixLike,
@@ -245,12 +285,14 @@ class AROW(LinearClassifier):
         stop = chunk_stop(len(data.classes), problem.n_visited, int(weights.counts.sum()) - updates)
         self._classes_fixed = data.fixed
         self._set(weights, data.classes, stop, 1)
+        self._set_validation_errors(None)
         return self
 
     # --- pieces of a fit -----------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
         check_number("r", self.r)
+        self._check_early_stopping()
         check_choice("order", self.order, get_args(Order))
         check_choice("multiclass", self.multiclass, get_args(JointOrOvr))
         check_number("intercept_scaling", self.intercept_scaling)
@@ -281,7 +323,8 @@ class AROW(LinearClassifier):
         return GaussianWeights(before.weights, before.bias, before.variances, before.bias_variances, start.counts)
 
     def _passes(self) -> int:
-        return AUTO_PASSES if isinstance(self.max_iter, str) else int(self.max_iter)
+        auto = MAX_AUTO_PASSES if self.early_stopping else AUTO_PASSES
+        return auto if isinstance(self.max_iter, str) else int(self.max_iter)
 
     def _config(self, order: str, passes: int) -> RunConfig:
         return RunConfig(

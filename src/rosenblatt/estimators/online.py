@@ -27,7 +27,17 @@ from ..progress import current_callback
 from ..validation import check_choice
 from .base import KnownClasses, LinearClassifier, RandomState, StopWarning, StreamingObstacle, Way, seed_of
 from .conditional_methods import method_if
-from .online_parameters import JointOrOvr, Keep, Log, VoteCount, auto_passes, check_online_parameters, check_vote_count
+from .early_stopping import EarlyStopping, check_without_early_stopping, without_rows
+from .online_parameters import (
+    MAX_AUTO_PASSES,
+    JointOrOvr,
+    Keep,
+    Log,
+    VoteCount,
+    auto_passes,
+    check_online_parameters,
+    check_vote_count,
+)
 from .probability_methods import check_uncalibrated
 from .row_reference import FLOATS
 from .row_weights import ClassWeight
@@ -45,9 +55,10 @@ def _check_streams(self: OnlineClassifier) -> None:
             "partial_fit visits each row once, but keep='pocket' and batch updates need all rows several times: use fit"
         )
     check_uncalibrated(self)
+    check_without_early_stopping(self)
 
 
-class OnlineClassifier(LinearClassifier):
+class OnlineClassifier(EarlyStopping, LinearClassifier):
     """Base of the estimators that move the weights row by row and keep an update log. Subclasses define the rule."""
 
     keep: Keep
@@ -107,6 +118,8 @@ class OnlineClassifier(LinearClassifier):
         """Raise an error for a bad parameter that only this estimator has."""
 
     def _own_streaming_obstacle(self) -> StreamingObstacle | None:
+        if self.early_stopping:
+            return self._early_stopping_obstacle()
         if self.keep == "pocket":
             return StreamingObstacle("scans all rows repeatedly", "keep", "pocket", ("average",))
         if self.keep == "vote":
@@ -164,16 +177,20 @@ class OnlineClassifier(LinearClassifier):
     def _learn(self, problem: Problem, classes: Array, check_finite: Callable[[], None]) -> Self:
         if self._needs_finite_rows():
             check_finite()
+        held = None
+        if self.early_stopping:
+            held = self._held_out(problem, classes, seed_of(self.random_state), self.keep, self.vote_count)
+            problem = without_rows(problem, held)
         before = self._run if self.warm_start and hasattr(self, "_run") else None
         start = initial_state(problem, classes, self._first_weights, bool(self.fit_intercept), before)
         keep_log = (bool(self.log) and problem.pages is None) or self.keep in ("pocket", "vote")
         # The average sums dense rows during the pass. Sparse rows are cheaper to sum from the log, where a row that moved the
         # weights many times is added once; but not in cyclic order, which gives the same bits with a log, without one and from
-        # a file on disk.
-        sum_in_pass = isinstance(problem.rows, Dense) or not keep_log or self.order == "cyclic"
+        # a file on disk. With early stopping, the average is needed after every pass.
+        sum_in_pass = isinstance(problem.rows, Dense) or not keep_log or self.order == "cyclic" or held is not None
         sums = virtual_sums(start) if self.keep == "average" and sum_in_pass else None
         proofs = self._proofs(problem, classes, start)
-        config = self._config(problem, keep_log)
+        config = replace(self._config(problem, keep_log), held_out=held)
         if proofs is not None:
             check_finite()
             config = replace(config, check=proofs.check)
@@ -190,12 +207,13 @@ class OnlineClassifier(LinearClassifier):
             result.stops = proofs.attached(result.stops)
         stop = result.merged_stop(classes)
         proved = stop.reason == "impossible" and stop.certificate is not None
-        endless = self.max_iter is None or (proofs is not None and config.max_iter is None)
+        endless = (self.max_iter is None and held is None) or (proofs is not None and config.max_iter is None)
         if endless and not (stop.separated or proved):
             warnings.warn(StopWarning("the rows were not separated", stop), stacklevel=4)
         self._classes_fixed = True
         self._set(self._held(history_of_fit(problem, classes, result), self.keep), stop, result.passes)
         self._forget_proofs()
+        self._set_validation_errors(result.validation_errors)
         if proofs is not None:
             self.certificate_ = proofs.certificates
         if not self.log:
@@ -261,6 +279,7 @@ class OnlineClassifier(LinearClassifier):
         self._classes_fixed = data.fixed
         self._set(run, stop, 1)
         self._forget_proofs()
+        self._set_validation_errors(None)
         self.log_ = None
         self._finish(problem)
         return self
@@ -277,6 +296,7 @@ class OnlineClassifier(LinearClassifier):
 
     def _check_parameters(self) -> None:
         check_online_parameters(self)
+        self._check_early_stopping()
         self._check_own_parameters()
         check_vote_count(self, self.keep)
 
@@ -292,6 +312,8 @@ class OnlineClassifier(LinearClassifier):
 
     def _passes(self, problem: Problem) -> int | None:
         """Return the number of passes for max_iter="auto"; None: no limit."""
+        if self.early_stopping and self._config_options().get("max_updates") is None:
+            return MAX_AUTO_PASSES
         return auto_passes(problem.n_visited, self._scans_for_each_update, self._config_options().get("max_updates"))
 
     def _set(self, run: History, stop: Stop, passes: int) -> None:

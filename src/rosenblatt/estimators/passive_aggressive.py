@@ -59,6 +59,16 @@ class PassiveAggressive(OnlineClassifier):
         Keep the update log in `log_`.
         The log holds no rows: it finds them in X as long as the caller keeps X. "rows": the log keeps X alive, too, and
         pickles hold the rows that moved the weights.
+    early_stopping : bool, default=False
+        Hold out a share of the rows, classify them after each pass by the reading that is kept, and end the fit when their
+        error has not become smaller for `n_iter_no_change` passes. The model is that of the best pass: the first one with the
+        smallest error. It has seen no held-out row. For one-vs-rest, each class has its own best pass. The "auto" of
+        `max_iter` is then 1000.
+    validation_fraction : float, default=0.1
+        The share of each class that `early_stopping` holds out: at least one row, drawn by `random_state` from the rows of
+        positive weight.
+    n_iter_no_change : int, default=5
+        The number of passes without a smaller error that end the fit.
     calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
         The map from scores to probabilities, which gives `predict_proba`. It is fitted on held-out scores of five folds, each
         of which takes one more fit. `predict` does not depend on it.
@@ -81,9 +91,12 @@ class PassiveAggressive(OnlineClassifier):
     n_features_in_ : int
         The number of columns of X.
     n_iter_ : int
-        The number of passes made.
+        The number of passes made; with `early_stopping`, up to the best one.
     n_updates_ : int
         The number of updates made.
+    validation_errors_ : list of ndarray
+        With `early_stopping`, the share of the held-out rows, by weight, that was misclassified after each pass: one
+        array, or one per class for one-vs-rest of more than two classes.
     calibration_ : ProbabilityMap
         With `calibrate`, the map.
     stop_ : Stop
@@ -124,6 +137,9 @@ class PassiveAggressive(OnlineClassifier):
         class_weight: ClassWeight = None,
         warm_start: bool = False,
         log: Log = True,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
         calibrate: Calibration | None = None,
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -142,6 +158,9 @@ class PassiveAggressive(OnlineClassifier):
         self.class_weight = class_weight
         self.warm_start = warm_start
         self.log = log
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
         self.calibrate = calibrate
         self.random_state = random_state
         self.n_jobs = n_jobs

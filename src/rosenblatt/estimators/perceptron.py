@@ -105,6 +105,16 @@ class Perceptron(OnlineClassifier):
         updates. If that is more than 1e9, a warning says so: scale the columns, or limit the run by `max_updates`. Runs that
         end earlier are certified at their end. The proof covers rows of positive weight and separation with any margin; step
         sizes that shrink may still never find a plane.
+    early_stopping : bool, default=False
+        Hold out a share of the rows, classify them after each pass by the reading that is kept, and end the fit when their
+        error has not become smaller for `n_iter_no_change` passes. The model is that of the best pass: the first one with the
+        smallest error. It has seen no held-out row. For one-vs-rest, each class has its own best pass. The "auto" of
+        `max_iter` is then 1000.
+    validation_fraction : float, default=0.1
+        The share of each class that `early_stopping` holds out: at least one row, drawn by `random_state` from the rows of
+        positive weight.
+    n_iter_no_change : int, default=5
+        The number of passes or batch steps without a smaller error that end the fit.
     calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
         The map from scores to probabilities, which gives `predict_proba`. It is fitted on held-out scores of five folds, each
         of which takes one more fit. `predict` does not depend on it.
@@ -127,9 +137,12 @@ class Perceptron(OnlineClassifier):
     n_features_in_ : int
         The number of columns of X.
     n_iter_ : int
-        The number of passes made.
+        The number of passes made; with `early_stopping`, up to the best one.
     n_updates_ : int
         The number of updates made.
+    validation_errors_ : list of ndarray
+        With `early_stopping`, the share of the held-out rows, by weight, that was misclassified after each pass or step: one
+        array, or one per class for one-vs-rest of more than two classes.
     calibration_ : ProbabilityMap
         With `calibrate`, the map.
     stop_ : Stop
@@ -185,6 +198,9 @@ class Perceptron(OnlineClassifier):
         warm_start: bool = False,
         log: Log = True,
         certify: bool = False,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
         calibrate: Calibration | None = None,
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -208,6 +224,9 @@ class Perceptron(OnlineClassifier):
         self.warm_start = warm_start
         self.log = log
         self.certify = certify
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
         self.calibrate = calibrate
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -347,6 +366,8 @@ class Perceptron(OnlineClassifier):
 
     def _check_own_parameters(self) -> None:
         check_flag("certify", self.certify)
+        if self.certify and self.early_stopping:
+            raise ValueError("certify=True runs until the rows are separated or a proof is found: use early_stopping=False")
         check_choice("update", self.update, get_args(Update))
         check_choice("order", self.order, get_args(Order))
         if isinstance(self.margin, str):

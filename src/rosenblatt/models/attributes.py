@@ -137,6 +137,16 @@ def _are_errors(value: Any, sizes: _Sizes) -> bool:
     return fits and bool((value >= 0).all())
 
 
+def _are_shares(value: Any, sizes: _Sizes) -> bool:
+    """Errors on held-out rows after each pass: of one run, or one for each class."""
+    return type(value) is list and len(value) in (1, sizes.classes) and all(map(_is_shares, value))
+
+
+def _is_shares(value: Any) -> bool:
+    fits = isinstance(value, np.ndarray) and value.dtype == np.float64 and value.ndim == 1 and len(value) > 0
+    return fits and bool(((value >= 0) & (value <= 1)).all())
+
+
 def _are_numbers(value: Any, sizes: _Sizes) -> bool:
     """One number for each binary problem."""
     fits = isinstance(value, np.ndarray) and value.dtype.kind in "fi" and value.shape == (sizes.problems,)
@@ -179,7 +189,7 @@ _CHECKS: dict[str, Callable[[Any, _Sizes], bool]] = {
     "rank_": _is_count, "solver_": _is_word, "solvers": _are_words, "_scheme": _is_scheme, "saturated_": _are_indices,
     "pocket_errors_": _are_errors, "margin_": _are_amounts, "gap_": _are_numbers, "dual_gap_": _are_numbers,
     "objective_": _are_amounts, "support_": _are_supports, "multipliers_": _are_multipliers,
-    "certificate_": _are_certificates, "proof_": _are_absent,
+    "certificate_": _are_certificates, "proof_": _are_absent, "validation_errors_": _are_shares,
 }  # fmt: skip
 _REQUIRED = {
     "LinearMSE": ("mse_", "rank_", "solver_"),

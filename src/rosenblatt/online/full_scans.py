@@ -55,6 +55,9 @@ def run_full_scans(problem: Problem, rule: Rule, config: RunConfig, start: State
             sentence = f"stopped because step {k} has length {short(length)}, below tol={short(config.tol)}; {left}"
             run.retire({0: Stop("tolerance", sentence)})
         run.retire_at_limits()
+        if k % rate == 0:
+            run.score_held_out()
+            run.retire_held_out()
         run.retire_stalled(k, length)
         if config.max_iter is not None and done >= config.max_iter:
             run.retire_after(done)
@@ -144,7 +147,7 @@ class _FullScans:
         most = min(MAX_UPDATES_PER_CALL, good - made, run.first_limit - made, self.per_report - k % self.per_report)
         if config.max_iter is not None:
             most = min(most, config.max_iter * self.rate - k)
-        if config.progress is not None or config.check is not None:
+        if config.progress is not None or config.check is not None or config.held_out is not None:
             most = min(most, self.rate - k % self.rate)
         norm, length = math.inf if config.w_max is None else float(config.w_max), config.tol or 0.0
         if run.stall is not None:

@@ -37,10 +37,11 @@ class Pocket:
     update: int  # the number of updates before it
 
 
-def pocket(log: UpdateLog, n_jobs: int = 1) -> Pocket:
+def pocket(log: UpdateLog, n_jobs: int = 1, beat: float = np.inf) -> Pocket:
     """The hypothesis among w_0..w_T with the fewest training errors; the first one of several.
 
-    A row on the plane is an error; errors are counted by the weight of their rows.
+    A row on the plane is an error; errors are counted by the weight of their rows. If none has fewer than `beat`, the result
+    has that many.
     """
     log = log._whole()
     record = log._record
@@ -48,7 +49,7 @@ def pocket(log: UpdateLog, n_jobs: int = 1) -> Pocket:
     size = HYPOTHESES_PER_BLOCK * max(1, ROWS_PER_BLOCK // max(1, record.problem.n_rows))
     if record.grouped or _as_planes(log) or isinstance(record.problem.rows, Dense):  # the block holds vectors with all columns
         size = max(1, min(size, MAX_WEIGHTS_PER_BLOCK // max(1, record.problem.n_features * state.bias.size)))
-    best, order = Pocket(copy_state(state), np.inf, 0), None
+    best, order = Pocket(copy_state(state), beat, 0), None
     with one_blas_thread():
         for first in range(0, max(1, len(edges) - 1), size):
             block = edges[first : first + size + 1]

@@ -89,14 +89,20 @@ def births(log: UpdateLog) -> IntArray:
 
 def vote_weights(born: IntArray, end: int, vote_count: str) -> FloatArray:
     """The lifetime of each hypothesis w_0, w_1, ... in rows visited; "survivals" does not count the row that created it."""
-    lifetimes = np.diff(np.concatenate([[0], born, [end]])).astype(np.float64)
+    counts = lifetimes(born, 0, end, vote_count)
     if end == 0:
-        lifetimes[-1] = 1.0  # a run that ended before its first row has one hypothesis
+        counts[-1] = 1.0  # a run that ended before its first row has one hypothesis
+    if not counts.any():
+        raise ValueError("vote_count='survivals' leaves no votes, because no hypothesis survived a row: use 'lifetime'")
+    return counts
+
+
+def lifetimes(born: IntArray, begin: int, end: int, vote_count: str) -> FloatArray:
+    """The lifetimes from `begin` on of the hypothesis of that time and of those that were born later."""
+    counts = np.diff(np.concatenate([[begin], born, [end]])).astype(np.float64)
     if vote_count == "survivals":
-        lifetimes[1:] -= 1.0
-        if not lifetimes.any():
-            raise ValueError("vote_count='survivals' leaves no votes, because no hypothesis survived a row: use 'lifetime'")
-    return lifetimes
+        counts[1:] -= 1.0
+    return counts
 
 
 # --- walks ---------------------------------------------------------------------------------------------------------------
@@ -225,6 +231,10 @@ class Vote:
 
     def scores(self, X: Matrix, n_jobs: int = 1) -> FloatArray:
         """Scores of the rows of X: rows x 1 for two classes, rows x k for more."""
+        return self.votes(X, n_jobs) / max(1.0, float(self.counts.sum()))
+
+    def votes(self, X: Matrix, n_jobs: int = 1) -> FloatArray:
+        """The numbers of votes that are the scores."""
         k, n = self.walk.n_heads, X.shape[0]
         vectors, columns = self.walk.vectors.shape
         size = max(32, min(MAX_ROWS_PER_BLOCK, PRODUCTS_PER_BLOCK * max(1, columns // COLUMNS_PER_UNIT) // max(1, vectors)))
@@ -238,7 +248,7 @@ class Vote:
 
         with one_blas_thread():
             votes = np.concatenate(list(in_order(count, range(0, n, size), n_jobs)), axis=1).T
-        return votes / max(1.0, float(self.counts.sum()))
+        return votes
 
 
 def vote(log: UpdateLog, vote_count: str) -> Vote:

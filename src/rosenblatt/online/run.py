@@ -30,6 +30,7 @@ from ..kernels.linear.rules import threshold
 from ..kernels.linear.schemes import STOPPED, Joint, Labels, Rest, State, Tape
 from ..progress import Progress, ProgressCallback
 from ..reporting.text import plural, short
+from .held_out import HeldOut, HeldOutWatch
 from .run_record import RunRecord, make_moves
 from .schedules import MAX_COUNT, Step, Steps
 from .stopping import Outlook, StallWatch, Stop, merge_stops, pass_limit, unknown_outlook
@@ -66,6 +67,7 @@ class RunConfig:
     cancel: Event | None = None  # set by another thread to end the run
     visited_before: int = 0  # rows visited before this run, for a stream
     heads: tuple[int, ...] = ()  # positions of the heads that run here, when the heads are split among threads
+    held_out: HeldOut | None = None  # rows on which the heads are scored after each pass, to stop them early
     final_scan: bool = True  # whether a run that reached a limit scans all rows, to find out if it has separated them
 
     @property
@@ -76,7 +78,7 @@ class RunConfig:
     @property
     def may_stall(self) -> bool:
         """Whether `w_max` and `tol` are the only limits."""
-        endless = self.max_iter is None and self.max_updates is None and self.check is None
+        endless = self.max_iter is None and self.max_updates is None and self.check is None and self.held_out is None
         return endless and not (self.w_max is None and self.tol is None)
 
 
@@ -93,6 +95,7 @@ class RunResult:
     durations: IntArray  # rows visited (batch: steps made) when each head stopped
     log: UpdateLog | None
     sums: State | None  # sum of tau * time * y * x over the updates, in float64; see readings.average
+    validation_errors: list[FloatArray] | None = None  # of each head after each pass, if rows are held out
 
     def merged_stop(self, classes: Array) -> Stop:
         """The stop of all heads together."""
@@ -151,6 +154,7 @@ class RunState:
         # A stream continues the sums of the kernel, so that its chunks do not change a bit.
         if config.w_max is not None or (self.keeps_norms and not config.visited_before):
             self.state.sqnorms[:] = _squared(self._true_norms())
+        self.held_out = None if config.held_out is None else HeldOutWatch(self, config.held_out)
 
     def check_cancelled(self) -> None:
         """Raise if another thread has canceled the run."""
@@ -244,6 +248,16 @@ class RunState:
         found = {h: self.config.check(passes, self._name(h), int(self.state.counts[h])) for h in self.heads}
         self.retire({h: stop for h, stop in found.items() if stop is not None})
 
+    def score_held_out(self) -> None:
+        """Score the heads on the held-out rows at the end of a pass, or of the run."""
+        if self.held_out is not None:
+            self.held_out.score(self)
+
+    def retire_held_out(self) -> None:
+        """Stop the heads whose error on the held-out rows has not become smaller for long."""
+        if self.held_out is not None:
+            self.retire(self.held_out.stops(self))
+
     def retire_stalled(self, passes: int, step: float = math.inf) -> None:
         """Stop the heads that come no nearer to their only limits, `w_max` and `tol`."""
         if self.stall is not None:
@@ -327,16 +341,21 @@ class RunState:
 
     def result(self, passes: int) -> RunResult:
         """The result of the finished run."""
+        self.score_held_out()
         if (np.diff(self.places) < 0).any():
             self._reorder(np.argsort(self.places))
         if not (all_finite(self.state.w) and np.isfinite(self.state.bias).all()):
             raise_out_of_range(self.problem)
+        errors = None
+        if self.held_out is not None:
+            passes = self.held_out.finish(self)
+            errors = [np.array(each) for each in self.held_out.board.errors]
         log = None
         if self.record is not None:
             self.record.durations = self.durations
             log = UpdateLog(self.record)
         stops = [self.stops[h] for h in range(len(self.durations))]
-        return RunResult(self.state, stops, passes, self.durations, log, self.sums)
+        return RunResult(self.state, stops, passes, self.durations, log, self.sums, errors)
 
 
 def reads_norms(rule: Rule) -> bool:

@@ -97,6 +97,20 @@ class RunRecord:
                 )
             )
 
+    def extend(self, parts: list[Entries]) -> None:
+        """Add entries of another record on the same rows."""
+        self.parts.extend(parts)
+        self._count += sum(len(part.rows) for part in parts)
+
+    def cut_back(self, durations: IntArray, passes: int) -> None:
+        """Drop the entries of each head from its duration on, and all passes but the first ones."""
+        rows, steps, _, others, _ = joined = self._joined()
+        clock = joined.clock
+        kept = clock < (durations[0] if len(durations) == 1 else durations[others])
+        self.passes = [int(np.count_nonzero(kept[:end])) for end in self.passes[:passes]]
+        self.durations, self.parts, self._count = durations, [], 0
+        self.append(rows[kept], steps[kept], clock[kept], others[kept], 0)
+
     @property
     def n_heads(self) -> int:
         """The number of weight vectors."""

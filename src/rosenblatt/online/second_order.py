@@ -14,7 +14,7 @@ from threading import Event
 
 import numpy as np
 
-from ..array_types import Array, FloatArray, IntArray
+from ..array_types import Array, BoolArray, FloatArray, IntArray
 from ..data.problem import (
     Problem,
     heads_of,
@@ -33,6 +33,7 @@ from ..kernels.linear.sweeps import OVERFLOW
 from ..parallel import in_order
 from ..progress import Progress
 from ..reporting.text import plural
+from .held_out import HeldOut, HeldOutRows, Scoreboard
 from .rules.arow import AROWRule
 from .run import RunConfig, raise_out_of_range
 from .scans import ORDER_ROWS, WORK_PER_CALL, check_rows, find_violations, release_pages, rows_per_call
@@ -90,6 +91,7 @@ class SecondOrderResult:
     weights: GaussianWeights
     stops: list[Stop]  # one, or one for each one-vs-rest head
     passes: int
+    validation_errors: list[FloatArray] | None = None  # of each head after each pass, if rows are held out
 
     def merged_stop(self, classes: Array) -> Stop:
         """The stop of all heads together."""
@@ -115,7 +117,9 @@ def fit_second_order(problem: Problem, rule: AROWRule, config: RunConfig, start:
     found = list(in_order(run, groups, config.n_jobs, cancel))
     weights = zip(*(vars(part.weights).values() for part in found), strict=True)
     stops = [stop for part in found for stop in part.stops]
-    return SecondOrderResult(GaussianWeights(*map(np.concatenate, weights)), stops, max(part.passes for part in found))
+    errors = [each for part in found for each in part.validation_errors or []]
+    together = GaussianWeights(*map(np.concatenate, weights))
+    return SecondOrderResult(together, stops, max(part.passes for part in found), errors or None)
 
 
 def _fit_occurring_columns(
@@ -136,6 +140,7 @@ def _fit_second_order(problem: Problem, rule: AROWRule, config: RunConfig, start
     state, spread = _kernel_arrays(problem, start)
     draws, ended = Draws(config.seed), np.zeros(len(state.counts), bool)
     stops = [Stop("passes", "")] * len(ended)
+    watch = None if config.held_out is None else _HeldOutWatch(problem, config.held_out, state, spread)
     for passes in itertools.count(1):
         before = state.counts.copy()
         for visited in _sweep(problem, rule, config, state, spread, draws):
@@ -143,17 +148,61 @@ def _fit_second_order(problem: Problem, rule: AROWRule, config: RunConfig, start
                 raise CancelledError
             _report(problem, config, state, before, passes - 1, visited)
         _report(problem, config, state, before, passes, 0)
-        last = state.counts - before
+        last, running = state.counts - before, np.flatnonzero(~ended)
         for h in np.flatnonzero((last == 0) & ~ended):
             if config.order != "random" or _has_no_violation(problem, rule, state, int(h)):
                 ended[h] = True
                 rows = plural(problem.n_visited, "row")
                 stops[h] = Stop("separated", f"separated in pass {passes}: {rows} visited, all at a margin of 1 or more")
+        if watch is not None:
+            watch.score(running)
+            ended |= watch.has_lost_patience()
         if ended.all() or passes == config.max_iter:
             break
     for h in np.flatnonzero(~ended):
         stops[h] = pass_limit(passes, int(last[h]))
-    return SecondOrderResult(_from_kernel_arrays(problem, state, spread), stops, passes)
+    errors = None
+    if watch is not None:
+        passes, errors = watch.finish(stops), [np.array(each) for each in watch.board.errors]
+    return SecondOrderResult(_from_kernel_arrays(problem, state, spread), stops, passes, errors)
+
+
+class _HeldOutWatch:
+    """Scores the heads after each pass, and cuts them back to their best pass at the end; see `held_out.py`."""
+
+    def __init__(self, problem: Problem, held: HeldOut, state: State, spread: Spread) -> None:
+        self.rows, self.board = HeldOutRows(problem, held), Scoreboard(len(state.counts), held.patience)
+        dense = isinstance(problem.rows, Dense)
+        self._now = (heads_of(state.w, dense), state.bias, heads_of(spread.w, dense), spread.bias, state.counts)
+        self._best = tuple(each.copy() for each in self._now)
+        self._n_rows = len(held.rows)
+
+    def score(self, running: IntArray) -> None:
+        """Score the heads that had not ended before this pass."""
+        heads = running.tolist()
+        planes = heads if self.rows.positive is not None else slice(None)
+        errors = self.rows.errors_of_planes(self._now[0][planes], self._now[1][planes], heads)
+        self._copy(self._now, self._best, self.board.add(heads, errors))
+
+    def _copy(self, source: tuple[Array, ...], target: tuple[Array, ...], heads: list[int]) -> None:
+        """Copy the weights of some heads; those of classes that compete have one head."""
+        alone = self.rows.positive is not None
+        for one, other in zip(source, target, strict=True):
+            if heads:
+                chosen = heads if alone else slice(None)
+                other[chosen] = one[chosen]
+
+    def has_lost_patience(self) -> BoolArray:
+        return np.array([self.board.has_lost_patience(h) for h in range(len(self.board.errors))])
+
+    def finish(self, stops: list[Stop]) -> int:
+        """Cut back the heads that were better in an earlier pass; return the passes of the run."""
+        heads = range(len(stops))
+        back = [h for h in heads if self.board.is_cut_back(h)]
+        self._copy(self._best, self._now, back)
+        for h in back:
+            stops[h] = self.board.stop(h, self._n_rows)
+        return max(self.board.passes(h) for h in heads)
 
 
 def _sweep(problem: Problem, rule: AROWRule, config: RunConfig, state: State, spread: Spread, draws: Draws) -> Iterator[int]:

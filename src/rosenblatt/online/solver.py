@@ -116,7 +116,8 @@ def _passes_at_once(problem: Problem, config: RunConfig, size: int, done: int) -
     It is one where something happens after each pass. The number grows with the passes that are done, because the orders of
     passes that a run does not reach are drawn in vain.
     """
-    if config.progress is not None or config.check is not None or config.may_stall or problem.pages is not None:
+    watched = config.progress is not None or config.check is not None or config.held_out is not None or config.may_stall
+    if watched or problem.pages is not None:
         return 1
     left = MAX_PASSES_PER_ORDER if config.max_iter is None else config.max_iter - done
     fitting = min(size, MAX_ROWS_OF_PASSES) // problem.n_visited
@@ -126,7 +127,9 @@ def _passes_at_once(problem: Problem, config: RunConfig, size: int, done: int) -
 def _retire_after_pass(run: RunState, done: int) -> None:
     """Stop the heads that have a reason to at the end of a pass."""
     run.copy_swept_heads()
+    run.score_held_out()
     _retire_clean_heads(run, done)
+    run.retire_held_out()
     run.retire_checked(done)
     run.retire_stalled(done)
     if run.config.max_iter is not None and done >= run.config.max_iter:
@@ -174,7 +177,8 @@ def _merge(problem: Problem, start: State, parts: list[tuple[IntArray, RunResult
         stops += result.stops
     logs = [(heads, result.log) for heads, result in parts if result.log is not None]
     log = _merge_logs(problem, start, logs, durations) if logs else None
-    return RunResult(state, stops, max(result.passes for _, result in parts), durations, log, sums)
+    errors = [each for _, result in parts for each in result.validation_errors or []]
+    return RunResult(state, stops, max(result.passes for _, result in parts), durations, log, sums, errors or None)
 
 
 def _merge_logs(problem: Problem, start: State, logs: list[tuple[IntArray, UpdateLog]], durations: IntArray) -> UpdateLog:

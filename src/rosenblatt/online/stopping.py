@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ..reporting.text import join_and, plural, short
+from ..reporting.text import join_and, percent, plural, short
 from ..safe_text import printable
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ StopReason: TypeAlias = Literal[
     "chunk",
     "vanished",
     "solved",
+    "validation",
 ]
 
 # What the binary problems with a given reason did, for the sentence about several of them.
@@ -57,6 +58,7 @@ _OUTCOMES: dict[StopReason, str] = {
     "chunk": "read the chunk",
     "vanished": "stopped at a zero gradient",
     "solved": "reached the minimum",
+    "validation": "were cut back to their best pass",
 }
 # Passes without progress toward `w_max` or `tol` that end a run without other limits; full scans, where each update takes one.
 STALLED_PASSES = 1000
@@ -94,6 +96,8 @@ class Stop:
         chunk       `partial_fit` has read its rows
         vanished    a pass made no update although every row has a loss: the gradient is zero
         solved      the minimum was computed, directly or up to the stated tolerance
+        validation  with `early_stopping`: the error on the held-out rows was smaller after an earlier pass, whose weights
+                    are kept
         =========== ================================================================================================
     sentence : str
         The reason as a sentence, without a period at its end.
@@ -180,6 +184,13 @@ def pass_limit(passes: int, last_updates: int) -> Stop:
     done, last = plural(passes, "pass", "passes"), plural(last_updates, "update")
     sentence = f"stopped after {done} (the limit); the last one made {last}"
     return Stop("passes", sentence, limit=passes, last_updates=last_updates)
+
+
+def held_out_stop(passes: int, best_pass: int, error: float, rows: int) -> Stop:
+    """The stop of a head that is cut back to its best pass on held-out rows."""
+    made, held = plural(passes, "pass", "passes"), plural(rows, "held-out row")
+    best = f"was smallest after pass {best_pass} ({percent(error)}), whose weights are kept"
+    return Stop("validation", f"stopped after {made}: the error on {held} {best}")
 
 
 def chunk_stop(classes: int, rows: int, updates: int = 0) -> Stop:

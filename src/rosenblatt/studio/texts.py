@@ -83,6 +83,8 @@ def stop_clause(model: LinearClassifier, reason: StopReason, degree: int = 1) ->
             return "stopped because the gradient is zero: no point moves the weights any more"
         case "chunk":
             return "trained with partial_fit: the last chunk is complete"
+        case "validation":
+            return "stopped when the error on held-out points no longer fell; the best pass is kept"
     assert_never(reason)
 
 

@@ -149,7 +149,8 @@ def _refusal_by_option(request: Request) -> str:
     for name, value in request.parameters.items():
         rest = {other: given for other, given in request.parameters.items() if other != name}
         if replace(request, parameters=rest).make()._streaming_obstacle() is None:
-            return f"{option_of(name)} {value} needs all rows in memory: leave out this option or --stream"
+            given = option_of(name) if value is True else f"{option_of(name)} {value}"
+            return f"{given} needs all rows in memory: leave out this option or --stream"
     return f"--algorithm {request.algorithm} needs all rows in memory: use --algorithm average, or leave out --stream"
 
 
