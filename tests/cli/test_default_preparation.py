@@ -47,7 +47,7 @@ def test_constant_columns_are_dropped_with_a_note(tmp_path):
     columns = [x, np.full(100, 3.0), np.full(100, "EUR"), np.full(100, "")]
     data = write(tmp_path / "rows.csv", ["x", "version", "currency", "empty"], columns, np.where(x > 0, "a", "b"))
     result = error(data)
-    assert "Constant columns dropped: 'version', 'currency', 'empty'." in result["notes"]
+    assert "Constant columns dropped: 'version', 'currency', 'empty' (no values)." in result["notes"]
     model = rb.load(data.with_suffix(".model"))
     assert list(model.feature_names) == ["x"]
     new = tmp_path / "new.csv"
@@ -108,4 +108,4 @@ def test_missing_cells_are_refused_on_request(tmp_path):
 
 def test_columns_without_any_value_do_not_stop_training(tmp_path):
     data = write(tmp_path / "rows.csv", ["a", "x"], [[""] * 8, [1, 5] * 4], "xy" * 4)
-    assert "Constant column dropped: 'a'." in error(data, "--holdout", 0)["notes"]
+    assert "Constant column dropped: 'a' (no values)." in error(data, "--holdout", 0)["notes"]

@@ -53,7 +53,8 @@ def test_constant_columns_are_dropped():
     )  # fmt: skip
     recipe = Recipe.learn([data], scale="none", drop_constant=True)
     assert recipe.notes[1:3] == (
-        "Constant columns dropped: 'k', 'e', 'h', 'one'.",
+        "Constant columns dropped: 'k', 'e' (no values), 'h' (missing in 1 row), 'one'. "
+        "To use what is missing: --missing-indicator.",
         "Missing cells: 'some' 1 (category 'missing').",
     )
     assert (list(recipe.feature_names), recipe.required) == (["a", "some=x", "some=missing"], ("a", "some"))

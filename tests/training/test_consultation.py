@@ -59,7 +59,7 @@ LEAK = "Column 'paid' alone predicts the label (0 of 200 rows wrong; all other c
 def test_identifiers_and_leaks_are_named_with_what_to_type(tmp_path: Path, stream: bool) -> None:
     columns, labels = clean_columns()
     columns |= {"the row": np.arange(N), "customer_id": np.random.default_rng(1).permutation(10**6)[:N]}
-    columns |= {"paid": np.where(labels == "yes", 5.5, 0.5)}
+    columns |= {"paid": np.where(labels == "yes", 5.5, 0.5) + np.arange(N) % 3}
     path = write(tmp_path / "rows.csv", columns, labels)
     if stream:
         request = Request(path, algorithm="average", parameters={"max_iter": 2})
@@ -73,6 +73,57 @@ def test_identifiers_and_leaks_are_named_with_what_to_type(tmp_path: Path, strea
     assert found[2].startswith(LEAK)
     assert found[2].endswith("exclude it (--ignore paid).")
     assert notes(path, options=Options(ignore=("the row", "customer_id", "paid"))) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "fact"),
+    [
+        ("status", {"yes": "gone", "no": "here"}, "repeats the label: each class has its own value"),
+        ("refund", {"yes": 1, "no": 0}, "repeats the label: each class has its own value"),
+        ("left_on", {"yes": "2024-05-17", "no": ""}, "is filled in the rows of one class alone"),
+    ],
+)
+def test_a_copy_of_the_label_is_named_even_if_the_others_tell_it_too(tmp_path: Path, name: str, cells: Any, fact: str) -> None:
+    labels = np.repeat(["yes", "no"], 20)
+    columns = {"tells": np.where(labels == "yes", 3, 7) + np.arange(40) % 5 / 9, name: [cells[label] for label in labels]}
+    found = notes(write(tmp_path / "rows.csv", columns, labels), options=Options(missing="auto"))
+    advice = f"If it is not known before the label, exclude it (--ignore {name})."
+    assert [note for note in found if "label" in note] == [f"Column {name!r} {fact}. {advice}"]
+
+
+def test_numbers_for_missing_cells_are_named(tmp_path: Path) -> None:
+    columns, labels = clean_columns()
+    columns["age"][:5] = -999
+    (note,) = notes(write(tmp_path / "rows.csv", columns, labels))
+    assert note.startswith("Column 'age' has -999 in 5 rows, far from all others (18 to 89): if it marks missing cells, leave")
+
+
+def test_spellings_of_labels_and_categories_are_named(tmp_path: Path) -> None:
+    columns, labels = clean_columns()
+    columns["city"][:40] = "bonn"
+    labels[:20] = ["Yes" if label == "yes" else label for label in labels[:20]]
+    assert notes(write(tmp_path / "rows.csv", columns, labels))[:2] == [
+        "Labels that differ in case alone are different classes: 'Yes' and 'yes'. Write them alike.",
+        "Categories of column 'city' that differ in case alone are different ones: 'Bonn' and 'bonn'. Write them alike.",
+    ]
+
+
+def test_quantities_are_no_classes(tmp_path: Path) -> None:
+    columns, _ = clean_columns()
+    found = notes(write(tmp_path / "rows.csv", columns, np.arange(N) % 15))
+    assert any(
+        note.startswith("The labels in column 'label' are 15 different numbers, each a class of its own") for note in found
+    )
+    with pytest.raises(ValueError, match="the labels have 200 distinct values in 200 rows: these are quantities, ids or texts"):
+        notes(write(tmp_path / "rows.csv", columns, np.arange(N) * 7))
+
+
+def test_what_was_asked_for_is_not_advised(tmp_path: Path) -> None:
+    columns, labels = clean_columns()
+    labels[:], labels[:4] = "no", "yes"
+    path = write(tmp_path / "rows.csv", columns, labels)
+    assert any("--class-weight balanced" in note for note in notes(path))
+    assert not any("--class-weight balanced" in note for note in notes(path, parameters={"class_weight": "balanced"}))
 
 
 def test_columns_without_names_are_given_by_position(tmp_path: Path) -> None:
@@ -92,6 +143,26 @@ def test_unique_strings_are_left_out(tmp_path: Path, n: int) -> None:
     assert "key" not in (outcome.recipe.required or ())
     options = Options(categorical=("key",))
     assert notes(path, holdout=0.0, options=options) == []
+
+
+@pytest.mark.parametrize(
+    ("cells", "note"),
+    [
+        (
+            [f"{i} years" for i in range(18, 38)] * 10,
+            "Column 'x' has numbers with 'years', read as categories: write the numbers",
+        ),
+        ([f"{i}k" for i in range(N)], "Column 'x' was left out: its cells are numbers with 'k'. To use it, write the numbers"),
+        (
+            [f"10.0.{i}.{200 - i}" for i in range(N)],
+            "Column 'x' was left out: 160 distinct non-numeric values in 160 rows, like",
+        ),
+    ],
+)
+def test_strings_with_digits(tmp_path: Path, cells: list[str], note: str) -> None:
+    columns, labels = clean_columns()
+    outcome = train(Request(write(tmp_path / "rows.csv", {"x": cells, **columns}, labels), certify=False))
+    assert any(each.startswith(note) for each in outcome.notes)
 
 
 def test_copies_of_rows_are_counted_where_they_are_unlikely(tmp_path: Path) -> None:

@@ -169,7 +169,9 @@ def _complete(
         *recipe.notes,
         *date_notes({name: kind for name, kind in dates.items() if name in chosen}),
         *identifier_notes(identifiers),
-        *constant_notes(constant, all_of_them=choices.drop_constant and not (any(varies) or statistics.varies)),
+        *constant_notes(
+            constant, all_of_them=choices.drop_constant and not (any(varies) or statistics.varies), missing=missing, rows=rows
+        ),
         *missing_notes(
             {name: missing[name] for name in number_names if missing[name]},
             choices.fill,

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Container, Mapping, Sequence
 
 from ..data.table import Loss, loss_of, vanishes
-from ..reporting.text import comma_list, count, cut, join_and, quoted_list
+from ..reporting.text import comma_list, count, cut, join_and, plural, quoted_list
 from .categorical import MISSING, Categories
 from .date_parts import CYCLES, KINDS
 from .statistics import StringStatistics
@@ -15,6 +15,7 @@ from .text_kinds import joined_name
 
 MAX_COLUMNS_LISTED = 20
 MAX_CONSTANT_LISTED = 8
+UNIT_ADVICE = "write the numbers without it"
 CYCLE_WORDS = {"hour": "day", "weekday": "week", "year": "year"}
 
 
@@ -31,6 +32,8 @@ def string_notes(blocks: Sequence[Categories | TextFeatures], statistics: dict[s
         if column.unread_number is not None:
             reason = f"because {cut(column.unread_number)!r} is not a number"
             notes.append(f"Column {name!r} looks numeric but is categorical, {reason}: use decimal points and no units.")
+        elif column.unit is not None and not column.is_identifier:
+            notes.append(f"Column {name!r} has numbers with {cut(column.unit)!r}, read as categories: {UNIT_ADVICE}.")
     return tuple(notes)
 
 
@@ -68,17 +71,29 @@ def identifier_notes(columns: Sequence[StringStatistics]) -> tuple[str, ...]:
     for column in columns:
         name = column.name.removeprefix("column ")
         subject, option = f"Column {repr(name) if name == column.name else name}", shlex.quote(name)
+        if column.unit is not None:
+            notes.append(f"{subject} was left out: its cells are numbers with {cut(column.unit)!r}. To use it, {UNIT_ADVICE}.")
+            continue
         notes.append(f"{subject} was left out: {column.distinct_values}, like an id. To use it: --categorical {option}")
     return tuple(notes)
 
 
-def constant_notes(names: Sequence[str], *, all_of_them: bool = False) -> tuple[str, ...]:
-    """The note on columns that were dropped, because all training rows have the same value or none."""
+def constant_notes(
+    names: Sequence[str], *, all_of_them: bool = False, missing: Mapping[str, int] | None = None, rows: int = 0
+) -> tuple[str, ...]:
+    """The note on columns that were dropped, because all training rows have the same value or none.
+
+    `missing`: the number of missing cells of each column.
+    """
     if all_of_them:
         return ("All columns are constant: the model can only guess the most frequent class.",)
     if not names:
         return ()
-    listed = comma_list([repr(name) for name in names], MAX_CONSTANT_LISTED)
+    lost = {name: n for name, n in (missing or {}).items() if n}
+    words = {name: " (no values)" if n == rows else f" (missing in {plural(n, 'row')})" for name, n in lost.items()}
+    listed = comma_list([f"{name!r}{words.get(name, '')}" for name in names], MAX_CONSTANT_LISTED)
+    if any(lost.get(name, rows) < rows for name in names):
+        listed += ". To use what is missing: --missing-indicator"
     return (f"Constant {'column' if len(names) == 1 else 'columns'} dropped: {listed}.",)
 
 

@@ -38,7 +38,11 @@ MAX_CATEGORIES = 10_000
 MAX_CATEGORY_CHARS = 1_000
 MIN_WORDS_OF_TEXT = 3  # words in a cell of a text column, on average
 DECIMAL_COMMA = re.compile(r"\s*[+-]?[0-9]{1,15},[0-9]{1,15}\s*")
-LOOKS_NUMERIC = re.compile(r"[+-]?[$€£]?\s?[0-9][0-9.,'\s]*(?:e[+-]?[0-9]+)?[%$€£]?", re.IGNORECASE)
+LOOKS_NUMERIC = re.compile(
+    r"[+-]?[$€£]?\s?(?:[0-9]{1,3}(?:[.,'\s][0-9]{3})+|[0-9]+)(?:[.,][0-9]*)?(?:e[+-]?[0-9]+)?\s?[%$€£]?", re.IGNORECASE
+)
+WITH_UNIT = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?\s?([^\W\d_]{1,12}|[°µ][^\W\d_]{0,3}|[^\W\d_]{1,4}/[^\W\d_]{1,4})")
+MIN_VALUES_WITH_UNIT = 5
 IGNORE_OPTION, IGNORE_ADVICE = "--ignore", "leave the column out with --ignore"
 
 
@@ -314,6 +318,14 @@ class StringStatistics:
         numeric = sum(LOOKS_NUMERIC.fullmatch(value.strip()) is not None for value in self._names)
         unread = (value for value in sorted(self._names) if not _is_number(value))
         return next(unread, None) if 2 * numeric > len(self._names) else None
+
+    @property
+    def unit(self) -> str | None:
+        """The unit that all values have after a number, such as "years"; None for other columns."""
+        if self.declared or self.kind != "names" or len(self._names) < MIN_VALUES_WITH_UNIT:
+            return None
+        units = {None if (found := WITH_UNIT.fullmatch(value.strip())) is None else found[1] for value in self._names}
+        return units.pop() if len(units) == 1 else None
 
     def _decide(self) -> None:
         cells = [cell for cell in self._first if cell is not None]

@@ -36,6 +36,8 @@ NOTHING_TO_HOLD_OUT = "No row was held out for testing: every class has too few 
 MAX_WEIGHTS = 1 << 28
 # Distinct numeric labels with fractions, up to which they are classes and not quantities.
 MAX_FRACTION_CLASSES = 50
+# Rows from which on labels are no classes if more than half of them are different.
+MIN_ROWS_OF_CLASSES = 20
 
 
 @dataclass(frozen=True)
@@ -162,14 +164,18 @@ def _check_width(data: Data) -> Data:
 
 
 def check_classes(data: Data, classes: Array) -> None:
-    """Refuse labels of one class only, and labels that are quantities."""
+    """Refuse labels of one class only, labels that are quantities, and labels of which almost every row has its own."""
     if len(classes) < 2:
         raise DataError(data.source, f"all rows have the label {classes.tolist()[0]!r}; at least two classes are needed")
     too_many = len(classes) > min(MAX_FRACTION_CLASSES, max(2, data.n_rows // 2))
+    distinct = f"the labels have {count(len(classes))} distinct values"
+    other = "use --label to name another column"
     if too_many and classes.dtype.kind == "U" and all(map(_is_number, classes.tolist())):
-        raise DataError(
-            data.source, f"the labels have {count(len(classes))} distinct values: these are quantities, not classes"
-        )
+        sentence = f"{distinct}: these are quantities, not classes"
+        raise DataError(data.source, sentence, option="--label", advice=f"{other}, or replace them by a few classes")
+    if data.n_rows >= MIN_ROWS_OF_CLASSES and 2 * len(classes) > data.n_rows:
+        sentence = f"{distinct} in {count(data.n_rows)} rows: these are quantities, ids or texts, not classes"
+        raise DataError(data.source, sentence, option="--label", advice=other)
 
 
 def _is_number(label: str) -> bool:

@@ -171,6 +171,8 @@ def train(request: Request, watch: ProgressCallback | None = None) -> Outcome:
     of_features = certificate
     if prepared.recipe.scales and isinstance(certificate, Separable) and estimator._bounded_run() is not None:
         of_features = certify_rows(request, prepared.X, prepared.y)
+    same = same_file(request, digest, prepared.test_sha256)
+    notes = consult(request, data, prepared, folds=bool(folds), same_file=same)
     return Outcome(
         request,
         prepared.recipe,
@@ -187,8 +189,8 @@ def train(request: Request, watch: ProgressCallback | None = None) -> Outcome:
         seconds=fitted.seconds,
         total_seconds=time.perf_counter() - started,
         compile_seconds=fitted.compile_seconds,
-        test_is_training_file=same_file(request, digest, prepared.test_sha256),
-        notes=(*prepared.notes, *consult(request, data, prepared, folds=bool(folds)), *choice.notes, *fitted.warnings),
+        test_is_training_file=same,
+        notes=(*prepared.notes, *notes, *choice.notes, *fitted.warnings),
         prepared=prepared,
         provenance=describe_provenance(request, data, digest, len(prepared.y), prepared.test_sha256),
     )
@@ -263,7 +265,8 @@ def messages_of(warned: list[warnings.WarningMessage], stop: Stop) -> tuple[str,
     from ..estimators.base import StopWarning
 
     def message(warning: Warning | str) -> str:
-        return warning.problem if isinstance(warning, StopWarning) and warning.stop == stop else str(warning)
+        text = warning.problem if isinstance(warning, StopWarning) and warning.stop == stop else str(warning)
+        return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
 
     return tuple(dict.fromkeys(message(each.message) for each in warned))
 

@@ -58,7 +58,10 @@ def find_column(source: str, names: Sequence[str], key: str, role: str) -> int:
     except ValueError:
         position = len(names)
     if not -len(names) <= position < len(names):
+        alike = next((name for name in names if name.casefold() == key.casefold()), None)
         sentence = f"there is no column {key!r} {role}; columns: {comma_list(names, MAX_COLUMNS_LISTED)}"
+        if alike is not None:
+            sentence = f"there is no column {key!r} {role}, but there is {alike!r}"
         raise DataError(source, sentence, headers=names)
     return position % len(names)
 
@@ -71,6 +74,9 @@ def _find_columns(source: str, names: Sequence[str], keys: Iterable[str], role: 
 def missing_columns(source: str, absent: Sequence[str], names: Sequence[str]) -> DataError:
     noun = "columns" if len(absent) > 1 else "column"
     missing, present = comma_list(absent, MAX_COLUMNS_LISTED), comma_list(names, MAX_COLUMNS_LISTED)
+    if {name.casefold() for name in absent} <= {name.casefold() for name in names}:
+        sentence = f"the names of columns differ in case from those of the model: {missing} (columns: {present})"
+        return DataError(source, sentence, advice="rename them in the header")
     return DataError(source, f"missing {noun} required by the model: {missing} (columns: {present})")
 
 

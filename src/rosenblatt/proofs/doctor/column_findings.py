@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from ...array_types import Array, FloatArray, IntArray
-from ...reporting.text import count, join_and, percent, short
+from ...reporting.text import count, join_and, percent, plural, short
 from .column_statistics import Columns
 from .findings import UNNAMED, AdviceForm, ColumnNames, Finding, describe_column
 from .identifiers import Identifier, identifier
-from .leaks import find_leaks
+from .leaks import find_copies, find_leaks
+from .markers import find_marker
 
 MIN_SCALE_RATIO = 100.0  # ratio of two column ranges
 MIN_OFFSET_RATIO = 10.0  # ratio of a column's distance from zero to its range
@@ -23,7 +24,7 @@ MAX_LISTED = 5
 
 
 def identifiers_and_leaks(columns: Mapping[str | int, Array], codes: IntArray, form: AdviceForm) -> Iterator[Finding]:
-    """Columns that number or identify the rows, and columns that predict the label alone.
+    """Columns that number or identify the rows, that predict the label alone, or have numbers for missing cells.
 
     `columns` are the cells by name, or by position from 0 if the column has no name, as for `identifier` and `find_leaks`.
     """
@@ -41,7 +42,18 @@ def identifiers_and_leaks(columns: Mapping[str | int, Array], codes: IntArray, f
             sentence = f"{_subject(keys)} {verbs[len(keys) > 1]}{ids}: exclude {_them(keys, form)}."
             yield Finding("identifiers", sentence, {"kind": of, "columns": keys})
     rest = {key: cells for key, cells in columns.items() if key not in found["row numbers"] + found["ids"]}
-    for leak in find_leaks(rest, codes):
+    copied = [*copies(rest, codes, form)]
+    yield from copied
+    for key, cells in rest.items():
+        marker = find_marker(cells) if cells.dtype.kind == "f" else None
+        if marker is not None:
+            sentence = (
+                f"{_subject([key])} has {short(marker.value, 8)} in {plural(marker.cells, 'row')}, far from all others "
+                f"({short(marker.low)} to {short(marker.high)}): if it marks missing cells, leave them empty."
+            )
+            yield Finding("marker", sentence, {"column": key, **marker._asdict()})
+    known = {finding.evidence["column"] for finding in copied}
+    for leak in find_leaks({key: cells for key, cells in rest.items() if key not in known}, codes):
         sentence = (
             f"{_subject([leak.column])} alone predicts the label ({count(leak.errors)} of {count(leak.rows)} rows wrong; "
             f"all other columns together: {percent(leak.other_error, 0)}). If it is not known before the label, exclude "
@@ -49,6 +61,14 @@ def identifiers_and_leaks(columns: Mapping[str | int, Array], codes: IntArray, f
         )
         evidence = {"column": leak.column, "errors": leak.errors, "rows": leak.rows, "other_error": leak.other_error}
         yield Finding("leak", sentence, evidence)
+
+
+def copies(columns: Mapping[str | int, Array], codes: IntArray, form: AdviceForm) -> Iterator[Finding]:
+    """Columns that repeat the label."""
+    for key, by_missing in find_copies(columns, codes).items():
+        fact = "is filled in the rows of one class alone" if by_missing else "repeats the label: each class has its own value"
+        sentence = f"{_subject([key])} {fact}. If it is not known before the label, exclude {_them([key], form)}."
+        yield Finding("leak", sentence, {"column": key, "errors": 0, "rows": len(codes), "copy": True})
 
 
 def _subject(keys: list[str | int]) -> str:

@@ -25,7 +25,7 @@ from .column_statistics import lengths
 from .duplicates import Duplicates
 
 FindingKind = Literal[
-    "verdict", "duplicates", "without_duplicates", "identifiers", "leak", "scales", "constant", "offset", "long_rows",
+    "verdict", "duplicates", "without_duplicates", "identifiers", "leak", "marker", "scales", "constant", "offset", "long_rows",
     "scaling", "imbalance", "errors", "degree", "no_time", "advice",
 ]  # fmt: skip
 
@@ -59,8 +59,8 @@ class Finding:
     Parameters
     ----------
     kind : str
-        The kind of the finding, one of "verdict", "duplicates", "without_duplicates", "identifiers", "leak", "scales",
-        "constant", "offset", "long_rows", "scaling", "imbalance", "errors", "degree", "no_time" and "advice".
+        The kind of the finding, one of "verdict", "duplicates", "without_duplicates", "identifiers", "leak", "marker",
+        "scales", "constant", "offset", "long_rows", "scaling", "imbalance", "errors", "degree", "no_time" and "advice".
     sentence : str
         The finding as text. It counts rows from 1, and columns without names from 0.
     evidence : dict

@@ -7,6 +7,7 @@ Update     the best rule on one column: a threshold (two classes) or an interval
 Guarantee  errors weigh the classes equally. A column is reported if its rule misclassifies at most 1 %, and if the lower limit
            of the error of the others is at least 5 % and three times the upper limit of the column's (exact 95 % limits,
            corrected for the number of columns). With fewer than about 30 rows, no column can be reported.
+Copies     a column with one value for each class, or filled for one class alone, repeats the label, whatever the others tell.
 Reference  C. Clopper and E. Pearson, Biometrika 26 (1934); S. Kaufman, S. Rosset and C. Perlich, KDD (2011), on leakage.
 """
 
@@ -30,6 +31,7 @@ RIDGE = 1.0
 
 
 Key = TypeVar("Key", bound=str | int)
+MIN_ROWS_COPIED, MIN_ROWS_OF_CLASS = 20, 3  # fewer rows agree by chance
 
 
 class Leak(NamedTuple):
@@ -84,6 +86,48 @@ def find_leaks(columns: Mapping[Key, Array], codes: IntArray) -> list[Leak]:
         if low >= max(MIN_OTHER_ERROR, MIN_OTHER_RATIO * high):
             found.append(Leak(name, int(own.sum()), len(codes), other))
     return found
+
+
+def find_copies(columns: Mapping[Key, Array], codes: IntArray) -> dict[Key, bool]:
+    """The columns that repeat the label, and whether it is by their missing cells alone.
+
+    Parameters
+    ----------
+    columns : mapping of str or int to ndarray
+        The cells of each column, as for `find_leaks`.
+    codes : ndarray of int
+        The class code of each row.
+
+    Returns
+    -------
+    dict of str or int to bool
+
+    Examples
+    --------
+    >>> age, codes = np.arange(20.0), np.arange(20) % 2
+    >>> find_copies({"left": codes + 5.0, "left on": np.where(codes == 1, age, np.nan), "age": age}, codes)
+    {'left': False, 'left on': True}
+    """
+    sizes = np.bincount(codes)
+    sizes = sizes[sizes > 0]
+    if len(codes) < MIN_ROWS_COPIED or len(sizes) < 2 or sizes.min() < MIN_ROWS_OF_CLASS:
+        return {}
+    found: dict[Key, bool] = {}
+    for name, cells in columns.items():
+        missing = np.array([cell is None for cell in cells.tolist()]) if cells.dtype.kind == "O" else np.isnan(cells)
+        if not missing.any() and _one_to_one(cells, codes, len(sizes)):
+            found[name] = False
+        elif len(sizes) == 2 and _one_to_one(missing, codes, 2):
+            found[name] = True
+    return found
+
+
+def _one_to_one(cells: Array, codes: IntArray, n_classes: int) -> bool:
+    """Whether each of the classes has one value of its own."""
+    if len(set(cells[: 2 * MIN_ROWS_COPIED].tolist())) > n_classes:
+        return False
+    pairs = set(zip(cells.tolist(), codes.tolist(), strict=True))
+    return len(pairs) == n_classes == len({cell for cell, _ in pairs})
 
 
 class _Labels:
