@@ -3,8 +3,9 @@
 `--thorough` adds the tests marked `thorough` and gives Hypothesis its full number of examples.
 
 Two workers share the tests file by file: tests of one file call the same kernels, so that each kernel is compiled by one
-worker. Groups that take long start first. Tests in the browser wait for it half of the time: `scripts/test` runs them in a
-process of their own beside the others, selected by the marker `browser`.
+worker. The contracts call nearly all kernels of learners: one worker runs them first, while the other runs tests of mail,
+which have other kernels. Then groups that take long start first. Tests in the browser wait for it half of the time:
+`scripts/test` runs them in a process of their own beside the others, selected by the marker `browser`.
 
 Coverage makes Python half as fast, so it measures less than what runs. These run without it: all but a few cases of a
 parametrized test; tests marked `slow` or `thorough`; tests in the browser and contracts, which repeat what tests of single
@@ -31,8 +32,11 @@ from chromium_browser import chromium
 HERE = Path(__file__).parent
 MEASURED_CASES = 3  # cases of a parametrized test that run with coverage
 collect_ignore_glob = ["*conftest.py"]  # for doctests: they have none, and all have the same module name
-# Files and folders that take longest, in the order in which they start, after the tests in the browser.
-FIRST = ("contracts", "studio/test_runs.py", "svm", "real", "online", "estimators", "kernels", "studio", "proofs", "mail/store")
+# Files and folders in the order in which they start, after the tests in the browser: see above.
+FIRST = (
+    "contracts", "cli/mail", "mail", "certificates", "studio/test_runs.py", "svm", "real", "online", "estimators", "kernels",
+    "studio", "proofs", "cli", "training", "models",
+)  # fmt: skip
 
 # The time limit of a single example would depend on what else runs; the suite has a limit of its own.
 settings.register_profile("brief", deadline=None, max_examples=15)
@@ -118,12 +122,14 @@ def measured_cases(items: list[pytest.Item]) -> Iterator[str]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """With `--dist loadfile`, one worker runs all browser tests, so that only one browser is started."""
+    """With `--dist loadfile`, one worker runs the contracts, and one all browser tests, so that only one browser is started."""
     from xdist.scheduler import LoadScopeScheduling
 
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             path = nodeid.partition("::")[0]
+            if path.startswith("tests/contracts/"):
+                return "contracts"
             return "browser" if "/test_page_" in path or path.endswith("_browser.py") else path
 
     return ByFile(config, log) if config.getoption("dist") == "loadfile" else None
