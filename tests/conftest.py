@@ -9,7 +9,8 @@ which have other kernels. Then groups that take long start first. Tests in the b
 
 Coverage makes Python half as fast, so it measures less than what runs. These run without it: all but a few cases of a
 parametrized test; tests marked `slow` or `thorough`; tests in the browser and contracts, which repeat what tests of single
-modules cover; those that `--covered-later` names, which run again with their kernels as plain Python; and Numba's compiler.
+modules cover; those that `--covered-later` names, which run again with their kernels as plain Python; Numba's compiler; and
+pytest's rewriting of assertions.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.assertion import rewrite
 from hypothesis import settings
 from numba.core.dispatcher import _FunctionCompiler
 
@@ -44,7 +46,7 @@ settings.register_profile("thorough", deadline=None)
 
 
 def undisturbed(compiler: Callable[..., Any]) -> Callable[..., Any]:
-    """`compiler` without coverage and garbage collections; the tracer sees this frame begin and end, as it expects."""
+    """A compiler without coverage and garbage collections; the tracer sees this frame begin and end, as it expects."""
 
     @functools.wraps(compiler)
     def call(*args: Any) -> Any:
@@ -77,6 +79,8 @@ def pytest_configure(config: pytest.Config) -> None:
     effort.THOROUGH = config.getoption("--thorough")
     settings.load_profile("thorough" if effort.THOROUGH else "brief")
     _FunctionCompiler.compile = undisturbed(_FunctionCompiler.compile)
+    rewrite._rewrite_test = undisturbed(rewrite._rewrite_test)
+    gc.disable()  # until the end of the collection, which keeps what it makes
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -100,6 +104,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish() -> None:
     """Exclude modules and tests, which live as long as the process, from every later garbage collection."""
+    gc.enable()
     gc.collect()
     gc.freeze()
 
