@@ -406,9 +406,11 @@ ALGORITHMS = {
     ),
 }  # fmt: skip
 
-# What packages below use of the applications `mail` and `studio`. Nothing below imports an application, so a loaded filter's
-# recipe and `model.show` are named here, as "module:name", and imported on first use. The import contract has no exemption.
+# What packages use of those above them, above all of the applications `mail` and `studio`. Nothing imports what is above it, so
+# a loaded filter's recipe, and `model.show` and `model.explain` of estimators are named here, as "module:name", and imported on
+# first use.
 APPLICATION_HOOKS = {
+    "explain": "rosenblatt.models.explanations.explanation:explain_estimator",
     "mail recipe": "rosenblatt.mail.features:MailRecipe",
     "show": "rosenblatt.studio.notebook:show",
 }

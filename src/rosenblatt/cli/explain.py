@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from ..models.explanations.changes import Change, JointChange
     from ..models.explanations.contributions import Contribution
     from ..models.explanations.explanation import Explanation
+    from ..models.model import Model
 
 # Bytes read at a time.
 CHUNK_BYTES = 1 << 22
@@ -28,22 +30,28 @@ SIGNIFICANT_DIGITS = 4  # of the largest contribution
 @click.option("--row", type=WholeNumber(1), default=1, show_default=True, help="The row of DATA to explain, from 1.")
 @click.option("-n", "--columns", type=WholeNumber(1), default=10, show_default=True, help="Columns and changes to show.")
 @click.option("--single", is_flag=True, help="Show single features, such as products and words, instead of columns.")
+@click.option(
+    "--training", metavar="FILE",
+    help="The training file: also list the support vectors next to the row (models of soft-margin and max-margin).",
+)  # fmt: skip
 @click.option("--figure", metavar="FILE", help="Also write a figure as PNG, SVG or PDF.")
 @about_data
 @as_json
 def command(
-    model: str, data: str, row: int, columns: int, single: bool, figure: str | None, as_json: bool, **given: Any
-) -> None:
+    model: str, data: str, row: int, columns: int, single: bool, training: str | None, figure: str | None, as_json: bool,
+    **given: Any,
+) -> None:  # fmt: skip
     """Explain why a row is predicted as it is, and what would change the prediction.
 
     Prints what each column adds to the score: with the intercept, the numbers sum to it. Two classes are decided by the sign
     of the score; of more classes, the predicted one is compared with the runner-up. Then the nearest change of each single
-    column that is predicted otherwise, in the units of the file: numbers and categories to replace, words to leave out.
+    column that is predicted otherwise, in the units of the file: numbers, dates and categories to replace, words to leave out.
 
     \b
     Examples:
       rosenblatt explain adult.safetensors new.csv
       rosenblatt explain adult.safetensors new.csv --row 17 -n 5 --figure row17.svg
+      rosenblatt explain svm.safetensors new.csv --training adult.data
     """
     from ..models.files import load_model
     from .console import check_picture, check_writable, print_json
@@ -52,8 +60,9 @@ def command(
     if figure is not None:
         check_picture(figure)
         check_writable(figure, data, model)
-    found = _row_of(data, options_for(loaded, given), row)
-    explanation = loaded.explain(found)
+    options = options_for(loaded, given)
+    found = _row_of(data, options, row)
+    explanation = loaded.explain(found) if training is None else _with_similar(loaded, found, training, options)
     true = None if found.labels is None else found.labels.tolist()[0]
     if figure is not None:
         from ..reporting.figures.explanation import explanation_chart
@@ -64,6 +73,8 @@ def command(
         print_json({"row": row, "true": true, **explanation.to_dict(), "figure": figure})
         return
     _print(explanation, found, row, true, columns, single)
+    if explanation.similar:
+        _print_similar(explanation, columns)
     if figure is not None:
         from .console import echo
 
@@ -88,8 +99,32 @@ def _row_of(path: str, options: Options, row: int) -> Data:
     raise DataError(display_name(path), sentence, option=f"--row 1 to --row {before}" if before > 1 else "--row 1")
 
 
+def _with_similar(model: Model, found: Data, path: str, options: Options) -> Explanation:
+    """The explanation with the nearest support vectors, which are rows of the training file."""
+    from ..data.readers.read import read
+    from ..models.card.record import HELD_OUT, record_from_json
+    from ..models.explanations.similar import NotTrainingRowsError
+    from ..training.preparation import require_labels
+    from ..training.split import Holdout
+    from .console import Failure
+
+    data = read(path, options)
+    labels, record = require_labels(data), record_from_json(model.provenance.get("training"))
+    test = None if record is None else record.test
+    if test is not None and test.by == HELD_OUT and test.share is not None and test.seed is not None:
+        data = data.take(~Holdout(test.share, test.seed).mask(labels))
+    try:
+        explanation = model.explain(found, training=(data, require_labels(data)))
+    except NotTrainingRowsError as error:
+        raise Failure(f"{path}: {error}") from None
+    places = data.positions
+    if places is None:
+        return explanation
+    return replace(explanation, similar=tuple(replace(each, row=int(places[each.row])) for each in explanation.similar))
+
+
 def _print(explanation: Explanation, data: Data, row: int, true: object, n: int, single: bool) -> None:
-    from ..reporting.text import short
+    from ..reporting.text import plural, short
     from .bars import contribution_table
     from .console import echo, out, print_fields
 
@@ -103,7 +138,7 @@ def _print(explanation: Explanation, data: Data, row: int, true: object, n: int,
     ])  # fmt: skip
     parts = explanation.features if single else explanation.columns
     listed, others = parts[:n], parts[n:]
-    rest = [(f"{len(others)} others", math.fsum(part.amount for part in others))] if others else []
+    rest = [(plural(len(others), "other"), math.fsum(part.amount for part in others))] if others else []
     rest.append(("intercept", explanation.intercept))
     rows = [(_name(part, single), part.amount) for part in listed]
     largest = max((abs(amount) for _, amount in [*rows, *rest]), default=0.0)
@@ -136,6 +171,26 @@ def _words(explanation: Explanation, n: int) -> list[tuple[str, float]]:
     """The heaviest words of the columns of text."""
     prefixes = tuple(f"{name}:" for name in explanation.text)
     return [(part.name, part.amount) for part in explanation.features if prefixes and part.name.startswith(prefixes)][:n]
+
+
+def _print_similar(explanation: Explanation, n: int) -> None:
+    """The nearest support vectors, with what each of them adds to the score."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from ..reporting.text import count, fixed, short
+    from .console import echo, out
+
+    table = Table("row", "label", "distance", "multiplier", "adds", box=None, header_style="bold", padding=(0, 2, 0, 0))
+    for column in (table.columns[0], *table.columns[2:]):
+        column.justify = "right"
+    for each in explanation.similar[:n]:
+        table.add_row(
+            count(each.row + 1), Text(str(each.label)), short(each.distance), short(each.multiplier, 4),
+            fixed(each.amount, 3, signed=True),
+        )  # fmt: skip
+    echo("\nNearest training rows with a multiplier; all of them, with the intercept, add up to the score:")
+    out().print(table)
 
 
 # --- what would change the prediction

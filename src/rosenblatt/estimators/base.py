@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from anywidget import AnyWidget
 
+    from ..models.explanations.explanation import Explanation
     from ..online.stopping import Stop
     from ..online.update_log import UpdateLog
 
@@ -365,6 +366,27 @@ class LinearClassifier(ProbabilityMethods, ClassifierMixin, BaseEstimator):
             return np.repeat(self.classes_, len(scores))
         labels: Array = self.classes_[(scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
         return labels
+
+    def explain(self, X: MatrixLike, *, row: int = 0, training: tuple[MatrixLike, npt.ArrayLike] | None = None) -> Explanation:
+        """Explain the prediction of one row: what each column adds to the score, and what would change the prediction.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            The rows.
+        row : int, default=0
+            The row of X to explain.
+        training : tuple (X, y), default=None
+            The training data of a support vector machine: the explanation then has the nearest support vectors.
+
+        Returns
+        -------
+        explanation : Explanation
+            Contributions that sum to the score, and the nearest changes that are predicted otherwise, in the units of X.
+        """
+        check_is_fitted(self, "classes_")
+        explanation: Explanation = application_hook("explain")(self, X, row=row, training=training)
+        return explanation
 
     def show(
         self, X: MatrixLike | None = None, y: npt.ArrayLike | None = None, *, columns: Sequence[str | int] | None = None

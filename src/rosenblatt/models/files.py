@@ -23,7 +23,8 @@ from ..probabilities.maps import INVALID_MAP, ProbabilityMap, map_of_arrays
 from .attributes import check_model_parameters
 from .card.record import record_from_json
 from .container import FORMAT, Arrays, Meta, Parts, all_finite, pack, read
-from .model import Model, RecipeLike, provenance_now, provenance_of_data
+from .model import Model, RecipeLike
+from .provenance import provenance_now, provenance_of_data
 from .state import estimator_of, model_of
 from .strict_json import InvalidContentError, require
 from .values import check_label_width, decode, decode_classes, encode, encode_classes

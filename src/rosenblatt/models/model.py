@@ -263,7 +263,7 @@ class Model:
         indices: IntArray = winners(scores)
         return indices
 
-    def explain(self, X: ModelInput, *, row: int = 0) -> Explanation:
+    def explain(self, X: ModelInput, *, row: int = 0, training: tuple[ModelInput, npt.ArrayLike] | None = None) -> Explanation:
         """Explain the prediction of one row: what each column adds to the score, and what would change the prediction.
 
         Parameters
@@ -272,6 +272,9 @@ class Model:
             The rows, as for `scores`.
         row : int, default=0
             The row of X to explain.
+        training : tuple (X, y), default=None
+            The rows and labels that the model was trained on, if it is a support vector machine: the explanation then has the
+            nearest support vectors, with what they add to the score.
 
         Returns
         -------
@@ -281,13 +284,20 @@ class Model:
         Raises
         ------
         ValueError
-            If the model is a vote, whose result is no sum, or if X cannot be scored.
+            If the model is a vote, whose result is no sum, if X cannot be scored, or if `training` are not its training rows.
         IndexError
             If X has no such row.
         """
         from .explanations.explanation import explain
 
-        return explain(self, as_data(X if self.recipe is not None else self._without_recipe(X)), row)
+        def data_of(rows: ModelInput) -> Data:
+            data = as_data(rows)
+            return data if self.recipe is not None else replace(data, features=as_data(self._without_recipe(data)).features)
+
+        if training is None:
+            return explain(self, data_of(X), row)
+        rows, y = training
+        return explain(self, data_of(X), row, replace(data_of(rows), labels=np.asarray(y)))
 
     def card(self) -> str:
         """Return a model card in Markdown: what the model predicts, its data, its test, its heaviest features and its limits.
@@ -378,27 +388,3 @@ class Model:
         if not all_finite(values):
             raise ValueError("X contains NaN or infinity")
         return rows
-
-
-def provenance_now() -> dict[str, Any]:
-    """Return the versions and the time that every file records."""
-    import datetime
-    import platform
-
-    from .. import __version__
-
-    now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
-    return {
-        "rosenblatt": __version__,
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-        "saved": now.isoformat().replace("+00:00", "Z"),
-    }
-
-
-def provenance_of_data(X: MatrixLike, y: npt.ArrayLike) -> dict[str, Any]:
-    """Return the size of the data and their SHA-256 as in certificates: equal for dense and sparse data with equal values."""
-    from ..certificates.data import Data
-
-    data = Data(X, y)
-    return {"rows": data.n_rows, "columns": data.n_columns, "data_sha256": data.sha256}

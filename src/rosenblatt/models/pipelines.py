@@ -17,7 +17,8 @@ from ..catalog import is_estimator
 from ..reporting.text import count
 from ..safe_text import brief_repr
 from .container import Arrays, Meta, Parts
-from .model import Model, provenance_now
+from .model import Model
+from .provenance import provenance_now
 from .state import model_of
 from .step_values import encode
 from .transformers import Transformer, transformer_of

@@ -18,7 +18,8 @@ from ..array_types import Array, MatrixLike
 from ..catalog import ESTIMATORS, is_estimator
 from .attributes import check_attributes, check_estimator_parameters, check_init_shape, is_certificate
 from .container import Arrays, Meta, all_finite
-from .model import Model, RecipeLike, provenance_now, provenance_of_data
+from .model import Model, RecipeLike
+from .provenance import provenance_now, provenance_of_data
 from .solutions import encode_solutions, restore_solutions
 from .strict_json import require
 from .values import decode, encode

@@ -13,6 +13,9 @@ import numpy as np
 
 from ..array_types import FloatArray, IntArray
 
+SECONDS_PER_DAY, MINUTES_PER_DAY = 86_400, 1_440
+MAX_DAYS_SHOWN = 4_000_000  # beyond the year 12,000, a number is no date
+
 
 class Cycle(NamedTuple):
     """A cycle of `period` days, with the position (t + offset) / period modulo 1: t is the day, or its start if `whole`."""
@@ -72,3 +75,19 @@ def expand_parts(X: FloatArray, inputs: IntArray) -> FloatArray:
 def part_name(column: str, part: int) -> str:
     """The name of a part, such as "sold (weekday sin)"; the column itself keeps its name."""
     return column if part == 0 else f"{column} ({PARTS[part]})"
+
+
+def date_text(number: float, kind: str) -> str:
+    """A number of days since 1970 as a date in ISO form, which a reader takes in any column of dates; to the second.
+
+    >>> date_text(20088.0, "date"), date_text(20088.5, "datetime"), date_text(0.25, "time")
+    ('2024-12-31', '2024-12-31 12:00', '06:00')
+    """
+    if not abs(number) < MAX_DAYS_SHOWN:
+        return f"{number:g}"
+    moment = np.datetime64(round(number * SECONDS_PER_DAY), "s")
+    if kind == "date":
+        return str(moment.astype("datetime64[D]"))
+    day, _, time = str(moment).partition("T")
+    time = time.removesuffix(":00")
+    return f"{day} {time}" if kind == "datetime" else time

@@ -17,7 +17,8 @@ from ... import atomic_file
 from ...atomic_file import TEMPORARY_SUFFIX, write_atomically
 from ...models.container import ModelError, pack, read
 from ...models.files import from_parts, to_parts
-from ...models.model import Model, provenance_now
+from ...models.model import Model
+from ...models.provenance import provenance_now
 from ...models.strict_json import require
 from ..features import FeatureName, MailRecipe
 from ..learner import Learner, Rehearsal

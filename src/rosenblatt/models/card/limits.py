@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ...preprocessing.categorical import Categories
+from ...preprocessing.date_parts import date_text
 from ...preprocessing.recipe import Recipe
 from ...reporting.text import count, plural, short
 from .markdown import code, table
@@ -16,7 +15,6 @@ from .record import FILE, Record
 if TYPE_CHECKING:
     from ..model import Model
 
-SECONDS_PER_DAY = 86_400
 LISTED_COLUMNS, LISTED_VALUES, LISTED_CLASSES = 40, 12, 12
 
 
@@ -66,25 +64,14 @@ def _numbers(recipe: Recipe) -> Iterator[str]:
     dates = dict(recipe.dates)
     rows = []
     for place in range(min(n, LISTED_COLUMNS)):
-        kind = dates.get(names[place], "")
-        ends = [_number(float(each[place]), kind) for each in (facts.minimum, facts.maximum)]
-        rows.append((code(names[place]), *ends, count(int(facts.missing[place]))))
+        kind, ends = dates.get(names[place], ""), (float(facts.minimum[place]), float(facts.maximum[place]))
+        shown = [date_text(end, kind) if kind else short(end, 6) for end in ends]
+        rows.append((code(names[place]), *shown, count(int(facts.missing[place]))))
     yield from table(["column", "from", "to", "missing cells"], rows, right=[1, 2, 3])
     if n > LISTED_COLUMNS:
         yield f"\nand {plural(n - LISTED_COLUMNS, 'more column')}."
     if recipe.strings:
         yield ""
-
-
-def _number(number: float, kind: str) -> str:
-    """A number; a date in ISO form, which the recipe has as days since 1970; a time, which it has as a fraction of the day."""
-    if not kind:
-        return short(number, 6)
-    moment = np.datetime64(round(number * SECONDS_PER_DAY), "s")
-    if kind == "date":
-        return str(moment.astype("datetime64[D]"))
-    day, _, time = str(moment).partition("T")
-    return f"{day} {time}" if kind == "datetime" else time
 
 
 def _strings(recipe: Recipe) -> Iterator[str]:

@@ -7,7 +7,8 @@ Solution   the scores are polynomials in a single column, linear ones without pr
            alone, the nearest of the half-spaces that end where another class begins gives the shortest step, s |w|^-2 w.
            A category is replaced by every other one, and of a text words are left out, the most important ones first.
 Guarantee  every change that is listed was made, and the model predicts another class for it. For a plane the root is exact
-           up to rounding; beyond it, a number of few digits is listed, a whole one if the column seems to hold these.
+           up to rounding; beyond it, a number of few digits is listed, a whole one if the column seems to hold these. Dates
+           have no root: whole days are tried, the nearest first.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 
 from ...array_types import FloatArray
 from ...preprocessing.categorical import Categories
+from ...preprocessing.date_parts import MINUTES_PER_DAY
 from ...preprocessing.sources import along_input
 from ...preprocessing.text_features import TextFeatures, words_of
 from .row import Cell, Row
@@ -32,6 +34,8 @@ MAX_JOINT_COLUMNS, MAX_CHANGES = 10, 50
 CHANGE_DIGITS = (3, 4, 6, 9, 12, 15, 17)
 # Relative distance beyond the boundary of a joint change, so that rounding does not put it back.
 BEYOND = 1e-6
+# Days from a date, up to which others are tried: a century.
+MAX_DAYS = 36_525
 # Steps of a bisection between a decision and another one, to the last bit.
 BISECTIONS = 200
 # Words that are left out of a text together, at most.
@@ -102,6 +106,7 @@ def changes_of(row: Row) -> tuple[Change, ...]:
     """
     nearest = sorted(_numeric_changes(row))[:MAX_CHANGES]
     checked = [found for found in (_verified(row, *candidate) for candidate in nearest) if found is not None]
+    checked += [found for name in row.dates if (found := _date_change(row, name)) is not None]
     strings = [found for block in row.recipe.strings if (found := _string_change(row, block)) is not None]
     return tuple(sorted(checked, key=lambda each: (each.inside is False, each.distance)) + strings)
 
@@ -218,8 +223,8 @@ def _verified(row: Row, distance: float, place: int, step: float) -> Change | No
         return None
     new, label = candidates[flipped[0]], row.model.classes.tolist()[int(codes[flipped[0]])]
     inside = None if limits is None else limits[0] <= new <= limits[1]
-    name, known = str(row.number_names[column]), None if cell != cell else cell
-    return Change(name, known, new, label, float(distance), float(old + step), inside)
+    name = str(row.number_names[column])
+    return Change(name, row.as_cell(name, cell), new, label, float(distance), float(old + step), inside)
 
 
 def rounded_beyond(old: float, step: float, digits: int) -> float:
@@ -252,6 +257,42 @@ def units_of(row: Row) -> FloatArray:
         return units
     own = numbers.own_inputs[row.stored]
     return np.where(own >= 0, numbers.divide[np.maximum(own, 0)], units)
+
+
+# --- columns of dates, which are not linear: every candidate is scored
+
+
+def _date_change(row: Row, name: str) -> Change | None:
+    """The nearest date that is predicted otherwise: a whole day, or of times the nearest minute of a day."""
+    place = list(row.number_names).index(name)
+    cell, old, facts = float(row.cells[place]), float(row.filled[place]), row.recipe.facts
+    low, high = (old, old) if facts is None else (float(facts.minimum[place]), float(facts.maximum[place]))
+    candidates = _dates_near(row.dates[name], old, low, high)
+    flipped = np.flatnonzero(row.decide(row.scores_with(place, candidates)) != row.code)
+    if not len(flipped):
+        return None
+    new = candidates[int(flipped[0])]
+    label = row.model.classes.tolist()[int(row.decide(row.scores_with(place, [new]))[0])]
+    distance = abs(new - old) / float(units_of(row)[place])
+    return Change(name, row.as_cell(name, cell), row.as_cell(name, new), label, distance, inside=low <= new <= high)
+
+
+def _dates_near(kind: str, old: float, low: float, high: float) -> list[float]:
+    """Dates, the nearest first, within the range of the training rows and its length on both sides of it.
+
+    Days keep their time of day; within a day before and after, a date with a time has all minutes.
+    """
+    minutes = np.arange(MINUTES_PER_DAY) / MINUTES_PER_DAY
+    if kind == "time":
+        found = minutes
+    else:
+        reach = np.arange(1, min(MAX_DAYS, 1 + math.ceil(high - low + max(old - low, high - old, 0.0))))
+        found = old + np.concatenate([-reach, reach])
+        if kind == "datetime":
+            found = np.concatenate([found, math.floor(old) + minutes, math.floor(old) - 1.0 + minutes])
+    found = found[found != old]
+    dates: list[float] = found[np.argsort(abs(found - old), kind="stable")].tolist()
+    return dates
 
 
 # --- all numeric columns together

@@ -92,8 +92,8 @@ def columns_of(row: Row, decision: Decision) -> tuple[Contribution, ...]:
     cells[row.stored] = row.cells
     found: list[tuple[str, Cell, float]] = []
     for j in np.flatnonzero(shares).tolist():
-        cell = float(cells[j])
-        found.append((str(row.number_names[j]), None if cell != cell else cell, float(shares[j])))
+        name = str(row.number_names[j])
+        found.append((name, row.as_cell(name, float(cells[j])), float(shares[j])))
     start = row.numbers.width
     for block in row.recipe.strings:
         own = (row.indices >= start) & (row.indices < start + block.width)

@@ -12,8 +12,13 @@ from ...reporting.text import plural
 from .changes import Change, JointChange, changes_of, joint_change_of
 from .contributions import Contribution, columns_of, decision_of, features_of, words_of_columns
 from .row import Row
+from .similar import TrainingRow, similar_rows
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from ...array_types import MatrixLike
+    from ...estimators.base import LinearClassifier
     from ..model import Model
 
 
@@ -46,6 +51,9 @@ class Explanation:
         Whether the scores are planes in the columns; with products, changes of one column are exact roots, too.
     text : tuple of str
         The columns of text.
+    similar : tuple of TrainingRow
+        The nearest training rows with a multiplier, if the training rows were given; all of them, with the intercept, make
+        the score.
 
     See Also
     --------
@@ -74,6 +82,7 @@ class Explanation:
     joint_change: JointChange | None
     exact: bool
     text: tuple[str, ...] = ()
+    similar: tuple[TrainingRow, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as plain values.
@@ -86,7 +95,7 @@ class Explanation:
         return asdict(self)
 
 
-def explain(model: Model, data: Data, row: int = 0) -> Explanation:
+def explain(model: Model, data: Data, row: int = 0, training: Data | None = None) -> Explanation:
     """Explain the prediction of one row; `Model.explain` describes it."""
     if model.votes is not None:
         hypotheses = plural(sum(len(vote.arrays["counts"]) for vote in model.votes), "hypothesis", "hypotheses")
@@ -117,4 +126,14 @@ def explain(model: Model, data: Data, row: int = 0) -> Explanation:
         joint_change=joint_change_of(found),
         exact=found.numbers.degree == 1,
         text=words_of_columns(found),
+        similar=() if training is None else similar_rows(model, found, decision, training),
     )
+
+
+def explain_estimator(
+    estimator: LinearClassifier, X: MatrixLike, *, row: int = 0, training: tuple[MatrixLike, npt.ArrayLike] | None = None
+) -> Explanation:
+    """Explain the prediction of a fitted estimator; `LinearClassifier.explain` describes it."""
+    from ..state import model_of
+
+    return model_of(estimator).explain(X, row=row, training=training)

@@ -13,6 +13,7 @@ from ...array_types import Array, FloatArray, IntArray
 from ...data.csr import CSRMatrix, row_pointers
 from ...data.table import Data, Table
 from ...preprocessing.categorical import Categories, NumberedColumns, as_matrix
+from ...preprocessing.date_parts import date_text
 from ...preprocessing.numeric import Numbers
 from ...preprocessing.recipe import Recipe
 from ...preprocessing.text_features import TextFeatures
@@ -104,6 +105,17 @@ class Row:
         found: FloatArray = np.where(np.isnan(self.cells), self.numbers.fill, self.cells)
         return found
 
+    @cached_property
+    def dates(self) -> dict[str, str]:
+        """The columns of dates, with their kinds."""
+        return dict(self.recipe.dates)
+
+    def as_cell(self, name: str, number: float) -> Cell:
+        """A number of a column as a cell of the file: None if it is missing, a date in ISO form."""
+        if number != number:
+            return None
+        return date_text(number, self.dates[name]) if name in self.dates else number
+
     def cell(self, block: Categories | TextFeatures) -> str | None:
         """The cell of a column of strings."""
         table = cast(Table, self.data.features)
@@ -114,19 +126,20 @@ class Row:
 
     def _features(self) -> tuple[IntArray, FloatArray]:
         """The features that are not zero."""
-        rows: Any = self._rows(self.data)
+        rows: Any = self.features_of(self.data)
         if isinstance(rows, CSRMatrix):
             return rows.indices.astype(np.int64), rows.values.astype(np.float64)
         found = np.flatnonzero(rows[0])
         return found, rows[0][found].astype(np.float64)
 
-    def _rows(self, data: Data) -> Any:
+    def features_of(self, data: Data) -> Any:
+        """The features of rows, as the model scores them."""
         return self.model._score_input(data.features if self.model.recipe is None else self.recipe.rows(data))
 
     def _head_scores(self, data: Data) -> FloatArray:
         assert self.model.coef is not None
         assert self.model.intercept is not None
-        return linear_scores(self._rows(data), self.model.coef, self.model.intercept)
+        return linear_scores(self.features_of(data), self.model.coef, self.model.intercept)
 
     def decide(self, scores: FloatArray) -> IntArray:
         """The predicted class for scores of all planes, rows x planes."""

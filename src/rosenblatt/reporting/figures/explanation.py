@@ -42,8 +42,8 @@ def explanation_chart(explanation: Explanation, row: str) -> Chart:
 def _nearest(explanation: Explanation) -> str:
     """A sentence about the nearest change of a numeric column."""
     for change in explanation.changes:
-        if isinstance(change.new, float):
-            return f" Nearest change: {cut(change.column)} {_cell(change.old)} to {short(change.new, 6)}: {cut(change.label)}."
+        if isinstance(change.new, float) or change.inside is not None:  # a number or a date
+            return f" Nearest change: {cut(change.column)} {_cell(change.old)} to {_cell(change.new)}: {cut(change.label)}."
     return ""
 
 
