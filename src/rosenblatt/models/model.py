@@ -169,13 +169,28 @@ class Model:
         ValueError
             If the number of columns is wrong, or a value is NaN or infinite.
         """
-        rows = self._score_input(self._without_recipe(X) if self.recipe is None else self.recipe.rows(X))
+        rows = self.features(X)
         if self.coef is None or self.intercept is None:
             return np.concatenate([vote.scores(rows) for vote in self._vote_readings], axis=1)
         scores: FloatArray = linear_scores(rows, self.coef, self.intercept)
         if self.pairs:
             scores = votes_of_pairs(scores, len(self.classes))
         return scores
+
+    def features(self, X: ModelInput) -> Any:
+        """Return the features of rows: what the recipe makes of them, or the rows themselves, fully checked.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features), or Data
+            The rows, as for `scores`.
+
+        Returns
+        -------
+        ndarray, sparse matrix or CSRMatrix of shape (n_rows, n_features)
+            The numbers that the weights multiply.
+        """
+        return self._score_input(self._without_recipe(X) if self.recipe is None else self.recipe.rows(X))
 
     def predict(self, X: ModelInput) -> Array:
         """Predict the class of each row; ties go to the smaller label.

@@ -20,10 +20,11 @@ import pytest
 
 from rosenblatt.data.table import Data, Table
 from rosenblatt.models.exports.c import to_c
-from rosenblatt.models.exports.formula import compact, formula_of
+from rosenblatt.models.exports.formula import formula_of
 from rosenblatt.models.exports.javascript import to_javascript
 from rosenblatt.models.exports.json import to_json
 from rosenblatt.models.exports.onnx import to_onnx
+from rosenblatt.models.exports.reduction import Reduction
 from rosenblatt.models.exports.sql import identifier, to_sql
 
 FLAGS = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-shared", "-fPIC")
@@ -84,8 +85,9 @@ def compiled(source: str, folder: Path) -> Any:
     if shutil.which("gcc") is None:
         pytest.skip("needs gcc")
     (folder / "model.c").write_text(source)
-    subprocess.run(["gcc", *FLAGS, "model.c", "-o", "model.so", "-lm"], cwd=folder, check=True)
-    library = ctypes.CDLL(str(folder / "model.so"))
+    name = f"{len(list(folder.glob('*.so')))}.so"  # a library that is in use must not be overwritten
+    subprocess.run(["gcc", *FLAGS, "model.c", "-o", name, "-lm"], cwd=folder, check=True)
+    library = ctypes.CDLL(str(folder / name))
     library.rosenblatt_predict.restype = ctypes.c_char_p
     return library
 
@@ -142,17 +144,17 @@ def run_sql(query: str, rows: list[dict[str, Any]]) -> tuple[list[Any], list[lis
 # --- The same results of all
 
 
-def score_rows(language: str, model: Any, rows: Data, folder: Path, **options: Any) -> Results:
+def score_rows(language: str, model: Any, rows: Data, folder: Path, reduction: Reduction | None = None) -> Results:
     """Export a model, and use it on the rows; raises `RefusedError` if it refuses one of them."""
-    formula = compact(formula_of(model, language)) if "prune" in options else formula_of(model, language)
+    formula = formula_of(model, language, reduction)
     X, names = numbers_and_names(rows, formula.columns, [block.column for block in formula.blocks])
-    return _RUN[language](model, rows, X, names if formula.blocks else None, folder)
+    return _RUN[language](model, rows, X, names if formula.blocks else None, folder, reduction)
 
 
-def _with_onnx(model: Any, rows: Data, X: Any, names: Any, folder: Path) -> Results:
+def _with_onnx(model: Any, rows: Data, X: Any, names: Any, folder: Path, smaller: Any) -> Results:
     runtime = pytest.importorskip("onnxruntime")
     try:
-        labels, scores, session = run_onnx(to_onnx(model), X, names)
+        labels, scores, session = run_onnx(to_onnx(model, smaller), X, names)
     except runtime.capi.onnxruntime_pybind11_state.InvalidArgument as error:
         raise RefusedError(str(error)) from None
     probabilities = None
@@ -164,9 +166,9 @@ def _with_onnx(model: Any, rows: Data, X: Any, names: Any, folder: Path) -> Resu
     return Results(scores, [str(label) for label in labels.tolist()], probabilities)
 
 
-def _with_c(model: Any, rows: Data, X: Any, names: Any, folder: Path) -> Results:
+def _with_c(model: Any, rows: Data, X: Any, names: Any, folder: Path, smaller: Any) -> Results:
     heads, k = 1 if len(model.classes) == 2 else len(model.classes), len(model.classes)
-    scores, labels = run_c(to_c(model), X, heads, folder, names)
+    scores, labels = run_c(to_c(model, smaller), X, heads, folder, names)
     if None in labels:
         assert np.isnan(scores[labels.index(None)]).any()
         raise RefusedError("NaN")
@@ -174,14 +176,14 @@ def _with_c(model: Any, rows: Data, X: Any, names: Any, folder: Path) -> Results
     if model.probability_map is not None:
         probabilities = np.empty((len(scores), k))
         pointer = ctypes.POINTER(ctypes.c_double)
-        library = ctypes.CDLL(str(folder / "model.so"))
+        library = compiled(to_c(model, smaller), folder)
         for row, out in zip(scores, probabilities, strict=True):
             library.rosenblatt_probabilities(row.ctypes.data_as(pointer), out.ctypes.data_as(pointer))
     return Results(scores, labels, probabilities)
 
 
-def _with_js(model: Any, rows: Data, X: Any, names: Any, folder: Path) -> Results:
-    found = run_js(to_javascript(model), as_objects(rows), folder)["found"]
+def _with_js(model: Any, rows: Data, X: Any, names: Any, folder: Path, smaller: Any) -> Results:
+    found = run_js(to_javascript(model, smaller), as_objects(rows), folder)["found"]
     for row in found:
         if "error" in row:
             raise RefusedError(row["error"])
@@ -191,16 +193,16 @@ def _with_js(model: Any, rows: Data, X: Any, names: Any, folder: Path) -> Result
     return Results(np.array(scores), [str(label) for label in labels], None if model.probability_map is None else probabilities)
 
 
-def _with_sql(model: Any, rows: Data, X: Any, names: Any, folder: Path) -> Results:
-    found, scores = run_sql(to_sql(model), as_objects(rows))
+def _with_sql(model: Any, rows: Data, X: Any, names: Any, folder: Path, smaller: Any) -> Results:
+    found, scores = run_sql(to_sql(model, smaller), as_objects(rows))
     if any(row[-1] is None for row in found):
         assert None in scores[[row[-1] for row in found].index(None)]
         raise RefusedError("NULL")
     return Results(np.array(scores), [str(row[-1]) for row in found])
 
 
-def _with_json(model: Any, rows: Data, X: Any, names: Any, folder: Path) -> Results:
-    exported = json.loads(to_json(model))
+def _with_json(model: Any, rows: Data, X: Any, names: Any, folder: Path, smaller: Any) -> Results:
+    exported = json.loads(to_json(model, smaller))
     cells = [()] * len(X) if names is None else names
     found = [score_by_hand(exported, row, own) for row, own in zip(X.tolist(), cells, strict=True)]
     scores = [row for row, _ in found]

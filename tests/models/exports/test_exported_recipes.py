@@ -128,6 +128,15 @@ def test_a_model_that_refuses_missing_cells_does_so_everywhere(language: str, pa
             score_rows(language, model, with_holes(whole, only=(name,)), tmp_path)
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_single_column_far_from_zero(language: str, tmp_path: Any) -> None:
+    """Its divisor is a single number, which onnxruntime would round to single precision."""
+    rows = Data("rows", Table(("since",), (1.7e9 + RNG.random(N),)), None)
+    model = a_model(rows, indicator=False)
+    found = score_rows(language, model, rows, tmp_path)
+    np.testing.assert_allclose(found.scores, model.scores(rows), rtol=1e-12, atol=1e-12)
+
+
 def test_dates_in_sql_are_refused() -> None:
     with pytest.raises(ExportError, match="SQL export does not support columns of dates") as error:
         to_sql(a_model(data()))

@@ -20,18 +20,20 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from ...array_types import FloatArray
 from ...preprocessing.date_parts import PARTS, cycle_of
 from ...reporting.text import count
 from ..model import Model
 from .formula import Category, ExportError, Formula, formula_of
 from .probabilities import c_function, c_prototype
+from .reduction import Reduction
 
 MAX_WEIGHTS = 1 << 20
 
 
-def to_c(model: Model) -> str:
+def to_c(model: Model, reduction: Reduction | None = None) -> str:
     """Return the text of the C file."""
-    formula = formula_of(model, "C").without_text("C", "export to JSON")
+    formula = formula_of(model, "C", reduction).without_text("C", "export to JSON")
     if formula.n_weights > MAX_WEIGHTS:
         raise ExportError(f"C export supports up to {count(MAX_WEIGHTS)} weights, the model has {count(formula.n_weights)}")
     k = len(formula.classes)
@@ -60,6 +62,7 @@ def to_c(model: Model) -> str:
         "",
         *prototypes,
         "",
+        *(_half(formula.exponent) if formula.exponent is not None else []),
         *_cell(formula),
         *(_LOOKUP if formula.blocks else []),
         *_planes(formula, row),
@@ -75,7 +78,7 @@ def _numbers(formula: Formula) -> list[str]:
     """The tables of the numeric columns."""
     lines = [
         *_table("double", "intercept", formula.intercept),
-        *_table("double", "weights", formula.weights),
+        *_weights(formula, "weights", formula.weights),
         *_table("double", "fill", formula.fill if formula.terms else None),
         *_table("double", "shift", formula.shift),
         *_table("double", "divide", formula.divide),
@@ -85,7 +88,7 @@ def _numbers(formula: Formula) -> list[str]:
             lines += _table("int", name, np.array([each[place] for each in formula.inputs], np.int64))
     if formula.indicator_weights is not None and formula.indicators:
         lines += _table("int", "indicators", np.array(formula.indicators, np.int64))
-        lines += _table("double", "missing", formula.indicator_weights)
+        lines += _weights(formula, "missing", formula.indicator_weights)
     if formula.factors is not None:
         longest = _longest(formula)
         places = [[*term, *[-1] * (longest - len(term))] for term in formula.factors]
@@ -103,7 +106,26 @@ def _category(formula: Formula, place: int, category: Category) -> list[str]:
     lost = np.full(formula.heads, np.nan) if formula.refuses else missing
     return [
         *_strings(f"rosenblatt_values_{place}", [category.values[at] for at in order]),
-        *_table("double", f"values_{place}_weights", np.column_stack([category.weights[:, order], lost])),
+        *_weights(formula, f"values_{place}_weights", np.column_stack([category.weights[:, order], lost])),
+    ]
+
+
+def _weights(formula: Formula, name: str, weights: FloatArray) -> list[str]:
+    """The table of some weights: doubles, or the bits of 16-bit numbers."""
+    if formula.exponent is None:
+        return _table("double", name, weights)
+    return _table("unsigned short", name, formula.halves(weights).view(np.uint16))
+
+
+def _half(exponent: int) -> list[str]:
+    return [
+        "/* A weight of 16 bits: an IEEE 754 half, times a power of two. The result is exact. */",
+        "static double rosenblatt_half(unsigned short bits) {",
+        "    int power = bits >> 10 & 31;",
+        f"    double size = ldexp((bits & 1023) + (power ? 1024 : 0), (power ? power : 1) - 25 + {exponent});",
+        "    return power == 31 ? NAN : bits >> 15 ? -size : size;",
+        "}",
+        "",
     ]
 
 
@@ -173,18 +195,22 @@ def _planes(formula: Formula, row: str) -> list[str]:
         ]
     product += ["            term -= rosenblatt_shift[t];"] if formula.shift is not None else []
     product += ["            term /= rosenblatt_divide[t];"] if formula.divide is not None else []
+
+    def weight(place: str) -> str:
+        return f"rosenblatt_{place}" if formula.exponent is None else f"rosenblatt_half(rosenblatt_{place})"
+
     terms = [
         f"        for (int t = 0; t < {formula.weights.shape[1]}; t++) {{",
         *product,
-        "            sum += term * rosenblatt_weights[h][t];",
+        f"            sum += term * {weight('weights[h][t]')};",
         "        }",
     ]
     marked = [
         f"        for (int i = 0; i < {len(formula.indicators)}; i++)",
-        "            if (isnan(x[rosenblatt_indicators[i]])) sum += rosenblatt_missing[h][i];",
+        f"            if (isnan(x[rosenblatt_indicators[i]])) sum += {weight('missing[h][i]')};",
     ]
     chosen = [
-        f"        if (codes[{place}] >= 0) sum += rosenblatt_values_{place}_weights[h][codes[{place}]];"
+        f"        if (codes[{place}] >= 0) sum += {weight(f'values_{place}_weights[h][codes[{place}]]')};"
         for place in range(len(formula.blocks))
     ]
     codes = [

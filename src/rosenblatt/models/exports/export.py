@@ -7,6 +7,7 @@ from typing import Literal
 
 from ...validation import check_choice
 from ..model import Model
+from .reduction import Reduction, check_prune, reduce
 
 Language = Literal["c", "js", "json", "onnx", "sql"]
 # Languages and the extensions of their files.
@@ -18,8 +19,18 @@ LANGUAGES: dict[Language, tuple[str, ...]] = {
     "sql": (".sql",),
 }
 
+TITLES: dict[Language, str] = {"c": "C", "js": "JavaScript", "json": "JSON", "onnx": "ONNX", "sql": "SQL"}
 
-def export(model: Model, language: Language, *, table: str = "rows", columns: Sequence[str] | None = None) -> bytes:
+
+def export(
+    model: Model,
+    language: Language,
+    *,
+    table: str = "rows",
+    columns: Sequence[str] | None = None,
+    prune: float | None = None,
+    float16: bool = False,
+) -> bytes:
     """Export a model to ONNX, JSON, C, JavaScript or SQL.
 
     Parameters
@@ -32,6 +43,12 @@ def export(model: Model, language: Language, *, table: str = "rows", columns: Se
         SQL only: the table to read, as a name or as schema and name with a dot between them.
     columns : sequence of str, default=None
         SQL only: the table's names of the columns that the model reads, numeric columns first.
+    prune : float, default=None
+        A number of features, at least 1: the heaviest are kept. A share below 1: the lightest features are left out that
+        together have at most this share of the weight; 0 leaves out features without weight. The weight of a feature is how
+        far it can move a score within the ranges of the training rows. Columns that nothing reads are left out, too.
+    float16 : bool, default=False
+        Whether weights are rounded to 16 bits. SQL has no such numbers.
 
     Returns
     -------
@@ -47,6 +64,7 @@ def export(model: Model, language: Language, *, table: str = "rows", columns: Se
 
     See Also
     --------
+    check_decisions : Prove for the rows of a file that a smaller export decides as the model does.
     rosenblatt.save : Save a model to a file that Rosenblatt loads.
 
     Examples
@@ -66,23 +84,30 @@ def export(model: Model, language: Language, *, table: str = "rows", columns: Se
     FROM rosenblatt_scored
     <BLANKLINE>
     """
-    check_choice("language", language, LANGUAGES)
+    reduction = reduction_of(model, language, prune=prune, float16=float16)
     if language == "onnx":
         from .onnx import to_onnx
 
-        return to_onnx(model)
+        return to_onnx(model, reduction)
     if language == "c":
         from .c import to_c
 
-        return to_c(model).encode("ascii")
+        return to_c(model, reduction).encode("ascii")
     if language == "js":
         from .javascript import to_javascript
 
-        return to_javascript(model).encode("ascii")
+        return to_javascript(model, reduction).encode("ascii")
     if language == "sql":
         from .sql import to_sql
 
-        return to_sql(model, table=table, columns=columns).encode("utf-8")
+        return to_sql(model, reduction, table=table, columns=columns).encode("utf-8")
     from .json import to_json
 
-    return to_json(model).encode("ascii")
+    return to_json(model, reduction).encode("ascii")
+
+
+def reduction_of(model: Model, language: Language, *, prune: float | None, float16: bool) -> Reduction | None:
+    """Return the weights of a smaller export; None if neither `prune` nor `float16` is given."""
+    check_choice("language", language, LANGUAGES)
+    check_prune(prune)
+    return None if prune is None and not float16 else reduce(model, TITLES[language], prune, float16)

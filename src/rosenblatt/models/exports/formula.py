@@ -24,6 +24,7 @@ from ..model import Model
 
 if TYPE_CHECKING:
     from ...preprocessing.recipe import Recipe
+    from .reduction import Reduction
 
 Label = str | int | float | bool
 
@@ -99,6 +100,7 @@ class Formula:
     absent_is_zero: bool = False  # whether rows are sparse, so that columns they do not have are zero
     order: tuple[str, ...] = ()  # all columns in the order of the file
     dates: tuple[tuple[str, str], ...] = ()  # columns of dates with their kinds
+    exponent: int | None = None  # weights are float16 numbers times 2**exponent; None: they are float64
 
     @property
     def heads(self) -> int:
@@ -136,6 +138,12 @@ class Formula:
             raise ExportError("the scaling of the features cannot be folded into the weights: they would exceed 1.8e308")
         return replace(self, weights=weights, divide=None)
 
+    def halves(self, weights: FloatArray) -> FloatArray:
+        """Weights as numbers of 16 bits, without the power of two."""
+        assert self.exponent is not None
+        found: FloatArray = np.ldexp(weights, -self.exponent).astype(np.float16)
+        return found
+
     def without_text(self, language: str, advice: str) -> Formula:
         """The formula itself, or `ExportError` if it has a text column."""
         for block in self.blocks:
@@ -144,9 +152,16 @@ class Formula:
         return self
 
 
-def formula_of(model: Model, language: str) -> Formula:
-    """Return the formula of a model, or raise `ExportError` if it has none."""
+def formula_of(model: Model, language: str, reduction: Reduction | None = None) -> Formula:
+    """Return the formula of a model, perhaps with the weights of a smaller one, or raise `ExportError` if it has none."""
     coef, intercept = weights_of(model, language)
+    if reduction is None:
+        return _formula(model, language, coef, intercept)
+    formula = replace(_formula(model, language, reduction.coef, reduction.intercept), exponent=reduction.exponent)
+    return compact(formula) if reduction.pruned else formula
+
+
+def _formula(model: Model, language: str, coef: FloatArray, intercept: FloatArray) -> Formula:
     classes, recipe = labels_of(model), recipe_of(model, language)
     if recipe is None:
         return Formula(names_of(model), coef, intercept, classes, model.pairs)
@@ -230,8 +245,13 @@ def columns_of(recipe: Recipe) -> tuple[str, ...]:
 
 
 def compact(formula: Formula) -> Formula:
-    """Return the formula without the features whose weights are all zero, and without the columns that nothing reads."""
+    """Return the formula without the features whose weights are all zero, and without the columns that nothing reads.
+
+    One feature is kept if there is none with a weight.
+    """
     term_used, mark_used = _used(formula.weights), _used(formula.indicator_weights)
+    if term_used.size and not (term_used.any() or mark_used.any() or any(map(_compact_block, formula.blocks))):
+        term_used[0] = True
     terms = [term for term, used in zip(formula.terms, term_used, strict=True) if used]
     marks = [column for column, used in zip(formula.indicators, mark_used, strict=True) if used]
     inputs = formula.inputs if formula.inputs is not None else [(j, 0) for j in range(len(formula.columns))]

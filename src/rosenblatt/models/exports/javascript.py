@@ -15,16 +15,18 @@ from __future__ import annotations
 import json
 import re
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...array_types import FloatArray
 from ...data.readers.cells import MISSING
 from ...data.readers.notation import NumberForm, digits_pattern
 from ...preprocessing.date_parts import PARTS, cycle_of
 from ..model import Model
 from .formula import Category, ExportError, Formula, Label, Text, formula_of
 from .probabilities import as_json
+from .reduction import Reduction
 
 MAX_SAFE_INTEGER = (1 << 53) - 1
 
@@ -36,9 +38,9 @@ _HEAD = """\
 """
 
 
-def to_javascript(model: Model) -> str:
+def to_javascript(model: Model, reduction: Reduction | None = None) -> str:
     """Return the text of the module, which is ASCII."""
-    formula = formula_of(model, "JavaScript").without_text("JavaScript", "export to JSON")
+    formula = formula_of(model, "JavaScript", reduction).without_text("JavaScript", "export to JSON")
     for label in formula.classes:
         if type(label) is int and abs(label) > MAX_SAFE_INTEGER:
             raise ExportError(f"JavaScript export does not support the label {label}: its numbers have 53 bits")
@@ -56,16 +58,18 @@ def to_javascript(model: Model) -> str:
         "shift": _listed(formula.shift),
         "divide": _listed(formula.divide),
         "indicators": formula.indicators,
-        "missing": _listed(formula.indicator_weights),
-        "weights": formula.weights.tolist(),
+        "missing": _weights(formula, formula.indicator_weights),
+        "weights": _weights(formula, formula.weights),
         "intercept": formula.intercept.tolist(),
         "refuse": formula.refuses,
         "zeros": formula.absent_is_zero,
         "probabilities": None if probabilities is None else {k: v for k, v in probabilities.items() if k != "how"},
     }
     lines = [_HEAD, f"export const columns = {_data(columns)};", f"export const labels = {_data(formula.classes)};", ""]
+    if formula.exponent is not None:
+        lines.append(f"const EXPONENT = {formula.exponent};")
     lines += ["const MODEL = {", *(f"  {name}: {_data(value)}," for name, value in content.items()), "};"]
-    lines += ["const BLOCKS = [", *(_block(block, place[block.column]) for block in formula.blocks), "];"]
+    lines += ["const BLOCKS = [", *(_block(formula, block, place[block.column]) for block in formula.blocks), "];"]
     if formula.categories:
         lines.append("for (const block of BLOCKS) block.places = new Map(block.values.map((value, k) => [value, k]));")
     lines.append(f"const MISSING = new Set({_data(sorted(cell.decode() for cell in MISSING))});")
@@ -73,6 +77,7 @@ def to_javascript(model: Model) -> str:
         lines.append(f"const CYCLES = {_data(_cycles())};")
     sections = ["rows", "dates" if formula.dates else "no dates", *(["formats"] if forms else [])]
     sections += ["categories"] if formula.categories else []
+    sections += ["halves"] if formula.exponent is not None else []
     sections += ["scores", "pairs" if formula.pairs else "planes", "labels"]
     sections.append("no probabilities" if probabilities is None else "probabilities")
     runtime = _sections()
@@ -85,14 +90,10 @@ def _column_order(formula: Formula) -> list[str]:
     return list(formula.order) if sorted(formula.order) == sorted(names) else names
 
 
-def _block(block: Category | Text, column: int) -> str:
+def _block(formula: Formula, block: Category | Text, column: int) -> str:
     assert isinstance(block, Category)
-    content = {
-        "column": column,
-        "missing": block.missing is not None,
-        "values": block.values,
-        "weights": block.features().tolist(),
-    }
+    content: dict[str, Any] = {"column": column, "missing": block.missing is not None, "values": block.values}
+    content["weights"] = _weights(formula, block.features())
     fields = ", ".join(f"{name}: {_data(value)}" for name, value in content.items())
     return f"  {{ features: categoryOf, {fields} }},"
 
@@ -115,12 +116,27 @@ def _cycles() -> list[tuple[float, float, bool] | None]:
     return found
 
 
+def _weights(formula: Formula, weights: FloatArray | None) -> Any:
+    """Weights as lists of numbers, or as `Halves`, one for each head."""
+    if weights is None or formula.exponent is None:
+        return _listed(weights)
+    return Halves(tuple(row.astype(">f2").tobytes().hex() for row in formula.halves(weights)))
+
+
+class Halves(NamedTuple):
+    """Rows of numbers of 16 bits in hexadecimal digits, which the module reads when it is loaded."""
+
+    rows: tuple[str, ...]
+
+
 def _listed(array: Any) -> Any:
     return None if array is None else np.asarray(array).tolist()
 
 
 def _data(value: list[Label] | object) -> str:
     """A value as JSON in ASCII that neither ends a script element nor begins a comment of HTML."""
+    if isinstance(value, Halves):
+        return f"[{', '.join(f'halves({_data(row)})' for row in value.rows)}]"
     text = json.dumps(value, allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e")
 

@@ -33,6 +33,7 @@ from ...preprocessing.text_features import Grams
 from ..model import Model
 from .formula import Category, Formula, Text, formula_of, part_names
 from .probabilities import as_json
+from .reduction import Reduction
 
 SCORE_TWO_CLASSES = (
     "score = intercept[0] + sum_j weights[0][j] * feature[j]; a score above 0 means classes[1], any other classes[0]."
@@ -77,9 +78,9 @@ COMPUTE_DATES = (
 )
 
 
-def to_json(model: Model) -> str:
+def to_json(model: Model, reduction: Reduction | None = None) -> str:
     """Return the text of the JSON file, which ends with a newline."""
-    formula = formula_of(model, "JSON")
+    formula = formula_of(model, "JSON", reduction)
     k = len(formula.classes)
     how = SCORE_PAIRS if formula.pairs else SCORE_TWO_CLASSES if k == 2 else SCORE_MORE_CLASSES
     blocks = (block.features() if isinstance(block, Category) else block.weights for block in formula.blocks)

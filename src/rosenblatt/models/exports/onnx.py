@@ -15,18 +15,19 @@ from typing import Any
 import numpy as np
 
 from ... import __version__
-from ...array_types import Array
+from ...array_types import Array, FloatArray
 from ...preprocessing.date_parts import cycle_of
 from ..model import Model
 from .formula import Category, ExportError, Formula, formula_of
 from .probabilities import add_to_graph
+from .reduction import Reduction
 
 OPSET_VERSION, ML_OPSET_VERSION, IR_VERSION = 17, 3, 8
 
 
-def to_onnx(model: Model) -> bytes:
+def to_onnx(model: Model, reduction: Reduction | None = None) -> bytes:
     """Return the bytes of the ONNX file; needs the extra `rosenblatt[onnx]`."""
-    formula = formula_of(model, "ONNX").without_text("ONNX", "export to JSON")
+    formula = formula_of(model, "ONNX", reduction).without_text("ONNX", "export to JSON")
     try:
         from onnx import TensorProto, checker, helper
     except ImportError:
@@ -77,12 +78,11 @@ def _numbers(graph: Graph, formula: Formula) -> list[str]:
             features = graph.add("Sub", [features, graph.constant("shift", formula.shift)])
         if formula.divide is not None:
             features = graph.add("Div", [features, graph.constant("divide", formula.divide)])
-        found.append(graph.add("MatMul", [features, graph.constant("weights", np.ascontiguousarray(formula.weights.T))]))
+        found.append(_product(graph, formula, features, "weights", formula.weights))
     if formula.indicator_weights is not None and formula.indicators:
         chosen = graph.add("Gather", [missing, graph.constant("indicators", np.array(formula.indicators, np.int64))], axis=1)
         marks = graph.add("Cast", [chosen], to=_double())
-        weights = graph.constant("indicator_weights", np.ascontiguousarray(formula.indicator_weights.T))
-        found.append(graph.add("MatMul", [marks, weights]))
+        found.append(_product(graph, formula, marks, "indicator_weights", formula.indicator_weights))
     return found
 
 
@@ -101,7 +101,30 @@ def _category(graph: Graph, formula: Formula, place: int, category: Category) ->
         keys_strings=list(keys), values_int64s=list(keys.values()), default_int64=n + 1,
     )  # fmt: skip
     table = np.vstack([category.weights.T, lost, nothing])
-    return graph.add("Gather", [graph.constant(f"category_weights_{place}", table), codes], axis=0)
+    return graph.add("Gather", [_weights(graph, formula, f"category_weights_{place}", table), codes], axis=0)
+
+
+def _product(graph: Graph, formula: Formula, features: str, name: str, weights: FloatArray) -> str:
+    """Add the products of features and weights, heads x features.
+
+    onnxruntime joins the product with a factor or divisor that is a single number, and rounds that number to single precision.
+    A single feature is therefore doubled, with weight 0.
+    """
+    if weights.shape[1] == 1:
+        features = graph.add("Concat", [features, features], axis=1)
+        weights = np.column_stack([weights, np.zeros(formula.heads)])
+    return graph.add("MatMul", [features, _weights(graph, formula, name, weights.T)])
+
+
+def _weights(graph: Graph, formula: Formula, name: str, weights: FloatArray) -> str:
+    """Add some weights: doubles, or numbers of 16 bits that become doubles, times a power of two."""
+    if formula.exponent is None:
+        return graph.constant(name, np.ascontiguousarray(weights))
+    doubles = graph.add("Cast", [graph.constant(name, np.ascontiguousarray(formula.halves(weights)))], to=_double())
+    if formula.exponent == 0:
+        return doubles
+    power = np.full((len(weights), 1), np.ldexp(1.0, formula.exponent))
+    return graph.add("Mul", [doubles, graph.constant(f"{name}_power", power)])
 
 
 class Graph:

@@ -137,6 +137,17 @@ function textOfCell(cell) {
   return Number.isFinite(cell) ? `${digits}e${power[0]}${power.slice(1).padStart(2, "0")}` : String(cell);
 }
 
+// --- halves
+
+/** Weights of 16 bits, IEEE 754 halves in hexadecimal digits, times a power of two. The results are exact. */
+function halves(digits) {
+  return Array.from({ length: digits.length / 4 }, (_, k) => {
+    const bits = parseInt(digits.slice(4 * k, 4 * k + 4), 16), power = bits >> 10 & 31;
+    const size = ((bits & 1023) + (power ? 1024 : 0)) * 2 ** ((power || 1) - 25) * 2 ** EXPONENT;
+    return bits >> 15 ? -size : size;
+  });
+}
+
 // --- scores
 
 /** What each numeric feature of a row is. */

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from ...reporting.text import count
 from ..model import Model
 from .formula import ExportError, Formula, Label, formula_of
+from .reduction import Reduction
 
 MAX_COLUMNS = 1600  # limit of PostgreSQL; SQLite allows 2000
 MAX_WEIGHTS = 20_000
@@ -30,13 +31,17 @@ class Step(NamedTuple):
     source: str
 
 
-def to_sql(model: Model, *, table: str = "rows", columns: Sequence[str] | None = None) -> str:
+def to_sql(
+    model: Model, reduction: Reduction | None = None, *, table: str = "rows", columns: Sequence[str] | None = None
+) -> str:
     """Return the text of the query.
 
     Parameters
     ----------
     model : Model
         The model.
+    reduction : Reduction, default=None
+        The weights of a smaller export.
     table : str, default="rows"
         Name of the table, or schema and name with a dot between them.
     columns : sequence of str, default=None
@@ -47,7 +52,9 @@ def to_sql(model: Model, *, table: str = "rows", columns: Sequence[str] | None =
     str
         The query.
     """
-    formula = formula_of(model, "SQL").without_text("SQL", "export to JSON").folded()
+    formula = formula_of(model, "SQL", reduction).without_text("SQL", "export to JSON").folded()
+    if formula.exponent is not None:
+        raise ExportError("SQL export does not support float16 weights; export to ONNX, C, JavaScript or JSON")
     if formula.has_dates:
         problem = "SQL export does not support columns of dates, which databases store in many ways"
         raise ExportError(f"{problem}; export to C, ONNX or JSON", "train with dates='ignore'", "--dates ignore")
