@@ -31,7 +31,8 @@ def wide(n: int = 300, d: int = 20_000, k: int = 30, seed: int = 0) -> tuple[Any
     """Sparse rows of small integers, so that scores are exact. The first two classes share rows, the others are separable."""
     rng = np.random.default_rng(seed)
     places = np.sort(rng.integers(0, d // 10, (n, 10)) * 10 + np.arange(10), axis=1)
-    X = sp.csr_array((rng.integers(1, 9, places.size) * 1.0, places.ravel(), np.arange(0, places.size + 1, 10)), shape=(n, d))
+    indices, starts = (each.astype(np.int32) for each in (places.ravel(), np.arange(0, places.size + 1, 10)))
+    X = sp.csr_array((rng.integers(1, 9, places.size) * 1.0, indices, starts), shape=(n, d))
     y = np.arange(n) % k
     same = y < 2
     X = sp.csr_array(sp.vstack([X[same][::2], X[same][::2], X[~same]]))

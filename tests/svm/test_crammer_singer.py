@@ -113,8 +113,14 @@ def test_the_objective_is_the_best_there_is(x0: float, free: bool, k: int, C: fl
 
 @pytest.mark.slow
 @biases
-@containers
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("container", "dtype"),
+    [
+        (np.asarray, np.float32),
+        (sp.csr_array, np.float64),
+        pytest.param(sp.csr_array, np.float32, marks=pytest.mark.thorough),  # compiles the kernels again
+    ],
+)
 def test_every_container_has_the_same_answer(container: Any, dtype: Any, x0: float, free: bool) -> None:
     X, codes = clouds()
     X = X.astype(dtype)

@@ -60,8 +60,14 @@ def test_dependent_and_equal_rows(free: bool) -> None:
     assert inside.sum() <= 2 + free  # no more rows between their bounds than are independent
 
 
-@pytest.mark.parametrize("pack", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("pack", "dtype"),
+    [
+        (np.asarray, np.float32),
+        (sp.csr_array, np.float64),
+        pytest.param(sp.csr_array, np.float32, marks=pytest.mark.thorough),  # compiles the kernels again
+    ],
+)
 def test_containers_and_number_types_give_the_same_plane(pack: Any, dtype: Any) -> None:
     one, other = (random_svm(100, 4, dtype=dtype, pack=each) for each in (np.asarray, pack))
     planes = [solve_binary_svm(m, "auto", SolverLimits(1e-3)) for m in (one, other)]
