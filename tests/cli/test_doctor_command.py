@@ -62,7 +62,18 @@ def test_ids_and_leaks_are_findings(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("\n".join([",".join([*columns, "label"]), *rows]) + "\n")
     words = " ".join(rosenblatt("doctor", tmp_path / "rows.csv", "--time-limit", "2").out.split())
     assert "Column 'row' numbers the rows: exclude it (--ignore row)." in words
-    assert "Column 'status' alone predicts the label (0 of 60 rows wrong; all other columns together: " in words
+    assert "Column 'status' repeats the label: each class has its own value." in words
     found = rb.doctor(np.column_stack([columns["row"], columns["x"], y]), y, time_limit=2.0)
     assert [str(one) for one in found.of("identifiers")] == ["Column 0 numbers the rows: exclude it (np.delete(X, 0, axis=1))."]
     assert found.of("leak")[0].evidence["column"] == 2
+
+
+def test_the_advice_leaves_row_numbers_out_and_the_scale_to_the_default(tmp_path):
+    data = tmp_path / "rows.csv"
+    rows = (f"{i},{i * 7 % 5},{1000 * (i * 11 % 13)},{'xy'[i * i % 3 % 2]}\n" for i in range(40))
+    data.write_text("nr,a,b,label\n" + "".join(rows))
+    found = rosenblatt("doctor", data).out
+    advice = found[found.index("Try:") :]
+    assert "--ignore nr" in advice
+    assert "--scale" not in advice
+    assert "Training scales columns unless --scale none is given." in " ".join(found.split())

@@ -102,12 +102,14 @@ class Verdict:
         found = []
         if equal:
             chance = f"may be chance: its 95 % interval, corrected for {pairs}, contains 0"
-            found.append(f"The difference from {join_and(equal, limit=6)} {chance}.")
+            if len(equal) > 1:
+                chance = f"may be chance: their 95 % intervals, corrected for {pairs}, contain 0"
+            found.append(f"The difference{'s'[: len(equal) > 1]} from {join_and(equal, limit=6)} {chance}.")
         else:
             found.append(f"All differences are clear: no 95 % interval, corrected for {pairs}, contains 0.")
         optimism = f"The error of the winner is too low: it is the best of {len(self.differences) + 1}, chosen on the same rows"
         if self.error_of_choice is not None:
-            optimism += f". Chosen on the other folds, the best makes {percent(self.error_of_choice, 2)} errors on each fold"
+            optimism += f". Choosing on the other folds and testing on each gives {percent(self.error_of_choice, 2)}"
         return (*found, f"{optimism}.")
 
     def to_dict(self) -> dict[str, Any]:

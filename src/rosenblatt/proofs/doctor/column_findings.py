@@ -92,7 +92,7 @@ def column_scales(columns: Columns, name: ColumnNames, intercept: bool, possible
     if ratio >= MIN_SCALE_RATIO:
         varied = np.flatnonzero(~columns.constant)
         large, small = (int(varied[pick(ranges[varied])]) for pick in (np.argmax, np.argmin))
-        yield _scales(columns, name, large, small, ratio, possible)
+        yield _scales(columns, name, large, small, ratio, possible, form)
     if len(constant := np.flatnonzero(columns.constant & (intercept | (columns.minimum == 0)))):
         keys: list[str | int] = [c if name.names is None else name.names[c] for c in constant.tolist()]
         have = "have" if len(keys) > 1 else "has"
@@ -123,12 +123,15 @@ def range_ratio(ranges: FloatArray) -> float:
         return float(varied.max() / varied.min()) if len(varied) else 1.0
 
 
-def _scales(columns: Columns, name: ColumnNames, large: int, small: int, ratio: float, possible: bool) -> Finding:
+def _scales(
+    columns: Columns, name: ColumnNames, large: int, small: int, ratio: float, possible: bool, form: AdviceForm
+) -> Finding:
     factor = short(ratio) if math.isfinite(ratio) else "more than 1e308"
     bound = ", and its bound R^2/gamma^2 can be larger by up to the square of that factor" if possible else ""
     sentence = (
         f"Column ranges differ by a factor of {factor}: {name(large)} ranges {_range(columns, large)}, {name(small)} "
         f"{_range(columns, small)}. The updates of a perceptron then change almost only weights of large columns{bound}."
+        f"{'' if form.train is None else ' Training scales columns unless --scale none is given.'}"
     )
     span = {which: [float(columns.minimum[c]), float(columns.maximum[c])] for which, c in (("large", large), ("small", small))}
     evidence = {"ratio": ratio, "largest": large, "smallest": small, "ranges": span}

@@ -201,7 +201,7 @@ class _Examination:
             degrees = [] if selection is None else [*self._degrees(selection)]
             findings += self._errors(certificate, duplicates, rest)
             findings += degrees
-        findings += advice(findings, certificate, self.intercept and given.dense, self.form)
+        findings += advice(findings, certificate, self.intercept and given.dense, self.form, self._form_of_the_rest(findings))
         return Diagnosis(findings, certificate, time.monotonic() - self.started)
 
     def _in_time(self, step: Callable[[], Result]) -> Result | None:
@@ -259,6 +259,13 @@ class _Examination:
         return _Selection(validated_rows(given.X[rows], given.y[rows], "doctor"), rows, words)
 
     # --- columns -----------------------------------------------------------------------------------------------------------
+
+    def _form_of_the_rest(self, findings: list[Finding]) -> AdviceForm:
+        """The form of advice that excludes the columns that identify the rows, unless all do."""
+        keys = [key for finding in findings if finding.kind == "identifiers" for key in finding.evidence["columns"]]
+        if self.form.train is None or not 0 < len(keys) < len(self.columns):
+            return self.form
+        return AdviceForm(f"{self.form.train} {self.form.exclusion(keys)}")
 
     def _about_columns(self, certificate: Certificate) -> Iterator[Finding]:
         columns = self._in_time(lambda: columns_of(self.given.X))

@@ -321,14 +321,20 @@ def describe_imbalance(labels: list[Any], counts: IntArray, form: AdviceForm | N
 # --- advice ----------------------------------------------------------------------------------------------------------------
 
 
-def advice(findings: list[Finding], certificate: Certificate, centered: bool, form: AdviceForm) -> Iterator[Finding]:
-    """What to try next; `centered`: whether columns can be centered, with an intercept and dense rows."""
+def advice(
+    findings: list[Finding], certificate: Certificate, centered: bool, form: AdviceForm, rest: AdviceForm
+) -> Iterator[Finding]:
+    """What to try next.
+
+    centered : whether columns can be centered, with an intercept and dense rows.
+    rest : the form where nothing is claimed about the rows, so that columns may be left out.
+    """
     evidence: dict[str, dict[str, Any]] = {finding.kind: finding.evidence for finding in findings}
     scaler = "StandardScaler" if centered else "MaxAbsScaler"
     if isinstance(certificate, Separable):
         words, tools = _if_separable(evidence, certificate, scaler, form)
     else:
-        parts = [*_if_not_separable(evidence, [f.evidence for f in findings if f.kind == "degree"], scaler, form)]
+        parts = [*_if_not_separable(evidence, [f.evidence for f in findings if f.kind == "degree"], scaler, form, rest)]
         if not isinstance(certificate, Inseparable):
             parts.insert(0, (f"allow more time ({form.parameter('time_limit', '--time-limit')})", ["time_limit"]))
         words, tools = "; or ".join(part for part, _ in parts), [tool for _, named in parts for tool in named]
@@ -346,7 +352,9 @@ def _if_separable(evidence: dict[str, Any], certificate: Separable, scaler: str,
     return f"{form.call('MaxMargin', first)}, which solves for the widest margin directly", [*tools, "MaxMargin"]
 
 
-def _if_not_separable(evidence: dict[str, Any], degrees: list[Any], scaler: str, form: AdviceForm) -> Iterator[Advice]:
+def _if_not_separable(
+    evidence: dict[str, Any], degrees: list[Any], scaler: str, form: AdviceForm, rest: AdviceForm
+) -> Iterator[Advice]:
     if "duplicates" in evidence:
         yield "check the labels of the duplicates, or add a feature in which they differ", ["labels"]
     elif wrong := _suspicious_rows(evidence.get("errors", {})):
@@ -361,10 +369,10 @@ def _if_not_separable(evidence: dict[str, Any], degrees: list[Any], scaler: str,
         first = "StandardScaler" if any(won["shifts"]) else "MaxAbsScaler"
         yield form.call(learner, first, won["degree"]), [first, "PolynomialFeatures", learner]
     uneven = bool({"scales", "offset"} & evidence.keys())
-    before = scaler if uneven and won is None else None
+    before = scaler if uneven and won is None and form.train is None else None  # the command scales by default
     others = f"(or {form.learner('average')} or {form.learner('SoftMargin')})"
     tools = [*([scaler] if before else []), "pocket", "average", "SoftMargin"]
-    yield f"{form.call('pocket', before)} {others}, which do not need separable rows", tools
+    yield f"{rest.call('pocket', before)} {others}, which do not need separable rows", tools
 
 
 def _suspicious_rows(errors: dict[str, Any]) -> list[int]:
