@@ -104,6 +104,14 @@ def test_a_page_is_well_formed_and_loads_nothing(name):
     assert len(page) < 600_000
 
 
+def test_warnings_stand_under_the_headline_and_their_markup_is_text():
+    page = write_report(story(warnings=["The model never predicts '<b>yes</b>'.", "It is no better than a guess."]))
+    warnings = page[page.index('class="headline"') : page.index("</header>")]
+    assert "The model never predicts '&lt;b&gt;yes&lt;/b&gt;'." in warnings.replace("&#39;", "'").replace("&#x27;", "'")
+    assert "It is no better than a guess." in warnings
+    assert 'class="warnings"' not in write_report(story())
+
+
 def test_figures_without_data_leave_no_gap():
     assert read(write_report(STORIES["direct"]())).tags.count("figure") == 4
     assert read(write_report(STORIES["two"]())).tags.count("figure") == 6

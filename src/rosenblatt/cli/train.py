@@ -263,7 +263,7 @@ def _story(outcome: Outcome, command: str = "") -> Story:
     """The input of a report."""
     from ..reporting.story import Story
     from ..reporting.text import count
-    from ..training.summary import list_facts
+    from ..training.summary import judge, list_facts
 
     prepared = outcome.prepared
     rows: dict[str, Any] = {}
@@ -287,6 +287,7 @@ def _story(outcome: Outcome, command: str = "") -> Story:
         command=command,
         version=__version__,
         notes=notes,
+        warnings=judge(outcome).warnings,
         **rows,
     )
 

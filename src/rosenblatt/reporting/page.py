@@ -147,6 +147,8 @@ def _header(story: Story, facts: Facts) -> Iterator[str]:
         right, rows = int((codes == predicted).sum()), len(codes)
         accuracy = f"accuracy on {plural(rows, f'{kind} row')} ({count(rows - right)} wrong)"
         yield f'<p class="headline"><b>{percent(1.0 - (rows - right) / rows)}</b><span>{accuracy}</span></p>'
+    if story.warnings:
+        yield '<ul class="warnings">' + "".join(f"<li>{_prose(warning)}</li>" for warning in story.warnings) + "</ul>"
     yield "</header>"
 
 

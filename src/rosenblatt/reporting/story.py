@@ -55,6 +55,8 @@ class Story:
         Version of Rosenblatt.
     notes : sequence of str
         Sentences for the end of the page.
+    warnings : sequence of str
+        Sentences about what is wrong with the model or its test, for the top of the page.
     """
 
     title: str
@@ -73,6 +75,7 @@ class Story:
     command: str = ""
     version: str = ""
     notes: Sequence[str] = field(default=())
+    warnings: Sequence[str] = ()
 
 
 class Evaluation(NamedTuple):

@@ -40,6 +40,8 @@ class Judgment:
         What a row of the test is called.
     no_test : str, default=""
         Why these rows are no test, if the model was trained on them, as the first part of a sentence.
+    for_errors : bool, default=True
+        Whether the model shall make few errors, so that the baseline is a measure; its threshold may have another goal.
 
     Examples
     --------
@@ -56,6 +58,7 @@ class Judgment:
     class_rows: IntArray | None = None
     noun: str = "test row"
     no_test: str = ""
+    for_errors: bool = True
 
     @cached_property
     def sizes(self) -> IntArray:
@@ -113,6 +116,8 @@ class Judgment:
             rows = f"{count(int(self.sizes[never].sum()))} of {plural(self.confusion.rows, self.noun)}"
             found.append(f"The model never predicts {names} ({rows}).")
         guess, test = self._name(self.guess), self.confusion
+        if not self.for_errors:
+            return tuple(found)
         if test.rows and test.errors >= self.baseline_errors:
             found.append(f"The model is no better than always predicting {guess}.")
         elif test.rows and not self.no_test and self.baseline <= test.interval[1]:

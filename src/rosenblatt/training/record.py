@@ -18,7 +18,7 @@ from ..models.card.record import (
     RecordedTest,
 )
 from .metrics import Confusion
-from .summary import judge, pool, proof_of, warnings_of
+from .summary import judge, pool, proof_of
 
 if TYPE_CHECKING:
     from ..probabilities.measures import ProbabilityTest
@@ -44,7 +44,7 @@ def record_of(outcome: Outcome) -> Record:
         test=_test(outcome),
         probabilities=None if outcome.probabilities is None else _probabilities(outcome.probabilities),
         proof=proof_of(outcome) or None,
-        warnings=warnings_of(outcome),
+        warnings=judge(outcome).warnings,
         notes=tuple(note for note in outcome.notes if note not in own),
     )
 

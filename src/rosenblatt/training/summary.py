@@ -75,10 +75,12 @@ def judge(outcome: Outcome) -> Judgment:
     names = [str(label) for label in outcome.classes.tolist()]
     sizes = outcome.train.counts.sum(axis=1)
     tested = outcome.test or (pool(outcome.folds) if outcome.folds else None)
+    for_errors = outcome.request.threshold is None
     if tested is None:
-        return Judgment(outcome.train, names, sizes, "training row", "The model was not tested on other rows")
+        no_test = "The model was not tested on other rows"
+        return Judgment(outcome.train, names, sizes, "training row", no_test, for_errors)
     no_test = "The test file is the training file" if outcome.test_is_training_file else ""
-    return Judgment(tested, names, sizes, no_test=no_test)
+    return Judgment(tested, names, sizes, no_test=no_test, for_errors=for_errors)
 
 
 def _judgment_lines(outcome: Outcome) -> list[tuple[str, str]]:
@@ -88,12 +90,7 @@ def _judgment_lines(outcome: Outcome) -> list[tuple[str, str]]:
         lines.append(("recall", judgment.recall_text))
     if outcome.request.threshold is not None:
         lines.append(("positive", _positive(outcome)))
-    return lines + [("warning", sentence) for sentence in warnings_of(outcome)]
-
-
-def warnings_of(outcome: Outcome) -> tuple[str, ...]:
-    """What is wrong with the model or its test; nothing if its threshold was moved for another goal than few errors."""
-    return () if outcome.request.threshold is not None else judge(outcome).warnings
+    return lines + [("warning", sentence) for sentence in judgment.warnings]
 
 
 def _time(outcome: Outcome) -> str:
