@@ -226,6 +226,7 @@ ESTIMATORS = {
         margin=1.0,
         options={
             "loss": Option("choice", "Soft margin: the loss.", ("hinge", "squared_hinge", "logistic")),
+            "penalty": Option("choice", "Soft margin: l1 uses few features (not with the hinge).", ("l2", "l1")),
             "penalize_intercept": Option("flag", "Soft margin: count the intercept in |w|, as LIBLINEAR does."),
         },
         knobs={
@@ -233,6 +234,10 @@ ESTIMATORS = {
             "loss": {
                 "help": "The cost of a point inside the margin.", "before": "multiclass",
                 "choices": (("hinge", "hinge"), ("squared_hinge", "squared hinge"), ("logistic", "logistic")),
+            },
+            "penalty": {
+                "help": "The cost of the weights; the sum of their absolute values makes some of them zero.",
+                "before": "multiclass", "choices": (("l2", "squared length"), ("l1", "absolute values")),
             },
             "penalize_intercept": {"help": "Whether the intercept counts in |w|.", "before": "vote_count"},
             "max_iter": None,  # never reached

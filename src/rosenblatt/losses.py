@@ -94,11 +94,15 @@ class Loss:
 
 @dataclass(frozen=True)
 class Objective:
-    """The function factor * (sum of the losses of the margins) + penalty * |w|^2, where w does not include the intercept."""
+    """The function factor * (sum of the losses of the margins) + penalty * |w|^2, where w does not include the intercept.
+
+    With power 1 it has the sum of all |w_j| in place of |w|^2.
+    """
 
     loss: Loss
     factor: float = 1.0
     penalty: float = 0.0
+    power: int = 2
 
 
 def __dir__() -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -63,3 +65,15 @@ def test_one_class_and_huge_weights_are_shown(tmp_path):
     assert rosenblatt("show", target).code == 0
     rb.save(rb.PassiveAggressive(C=float("inf")).fit([[0.0], [1.0]], ["a", "b"]), target)
     assert rosenblatt("show", target, "--json").json["parameters"]["C"] == "inf"
+
+
+def test_features_that_the_l1_penalty_left_are_counted(tmp_path):
+    lines = [f"{i % 2},{(7 * i) % 11},{(5 * i) % 13},{'yes' if i % 2 else 'no'}" for i in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,c,label", *lines]) + "\n")
+    options = ("--algorithm", "logistic", "--penalty", "l1", "--C", "0.3", "-o", tmp_path / "m.rb", "--scale", "none")
+    trained = rosenblatt("train", tmp_path / "t.csv", *options)
+    assert trained.code == 0, trained.err
+    assert "1 of 3 features used" in trained.out
+    shown = rosenblatt("show", tmp_path / "m.rb")
+    assert "1 of 3 features used" in shown.out
+    assert json.loads(rosenblatt("show", tmp_path / "m.rb", "--json").out)["features_used"] == 1

@@ -56,13 +56,14 @@ def command(model: str, features: int, card: str | None, as_json: bool) -> None:
 
 
 def _as_dict(model: Model) -> dict[str, Any]:
-    from ..models.description import intercepts
+    from ..models.description import count_used, intercepts
 
     return {
         "kind": model.kind,
         "parameters": model.parameters,
         "classes": model.classes.tolist(),
         "features": model.n_features,
+        "features_used": count_used(model.parameters, model.coef),
         "pairs": model.pairs,
         "intercepts": intercepts(model),
         "stop": None if model.stop is None else {"reason": model.stop.reason, "sentence": model.stop.sentence},
@@ -84,7 +85,7 @@ def _without_infinity(value: Any) -> Any:
 
 def _fields(contents: dict[str, Any]) -> list[tuple[str, str]]:
     """The contents of a model as names and text."""
-    from ..models.description import count_work, describe_scheme, shown_parameters
+    from ..models.description import count_work, describe_scheme, describe_selection, shown_parameters
     from ..reporting.text import comma_list, plural
 
     classes = f"{plural(len(contents['classes']), 'class', 'classes')}: {comma_list(contents['classes'])}"
@@ -92,6 +93,8 @@ def _fields(contents: dict[str, Any]) -> list[tuple[str, str]]:
     fields.append(("parameters", shown_parameters(contents["parameters"])))
     if scheme := describe_scheme(contents["parameters"].get("multiclass"), contents["pairs"], len(contents["classes"])):
         fields.append(("", scheme))
+    if selection := describe_selection(contents["features_used"], contents["features"]):
+        fields.append(("", selection))
     if contents["stop"]:
         fields.append(("fit", contents["stop"]["sentence"]))
     work = count_work(contents["n_iter"], contents["updates"])

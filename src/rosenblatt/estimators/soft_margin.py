@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from joblib import effective_n_jobs
 
-from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
+from ..array_types import Array, BoolArray, FloatArray, IntArray, Matrix, MatrixLike
 from ..data.problem import make_rows, rows_width
 from ..kernels.linear.row_blocks import lengths
 from ..kernels.linear.rows import Rows
@@ -28,7 +28,7 @@ from ..svm.solver_choice import Solver
 from ..svm.stored_solution import StoredSolution
 from .base import RandomState, SolutionPath, StopWarning, TrainingSet, seed_of
 from .row_weights import ClassWeight, check_every_class_has_weight
-from .soft_margin_parameters import JOINT, LOSSES, MarginLoss, Multiclass, check_soft_margin_parameters
+from .soft_margin_parameters import JOINT, LOSSES, MarginLoss, Multiclass, Penalty, check_soft_margin_parameters
 from .svm_base import MarginClassifier, ZeroPlaneWarning, margin_of
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ class SoftMargin(MarginClassifier):
     Problem    min 1/2 |w|^2 + C sum_i xi_i (hinge) or C sum_i xi_i^2 (squared hinge),
                s.t. y_i (<w, x_i> + b) >= 1 - xi_i, xi_i >= 0;
                min 1/2 |w|^2 + C sum_i log(1 + exp(-y_i (<w, x_i> + b))) (logistic; C = inf: without 1/2 |w|^2 and C).
+               penalty="l1": sum_j |w_j| in place of 1/2 |w|^2, so that most weights are zero.
     Guarantee  `objective_` exceeds the minimum by at most `dual_gap_`: the dual's value at `multipliers_` is a lower bound, and
                both are evaluated on all rows in float64. The fit ends when the gap, relative to the objective, is at most
                `tol`, or with a warning; `stop_` has the reason. With C = inf and the logistic loss, a separation that is below
@@ -63,13 +64,17 @@ class SoftMargin(MarginClassifier):
         equally good weights these are the shortest, up to a thousand columns.
     loss : {"hinge", "squared_hinge", "logistic"}, default="hinge"
         The price of slack. "logistic" is logistic regression, whose scores are log odds: it has probabilities.
+    penalty : {"l2", "l1"}, default="l2"
+        "l1" selects features: the smaller C, the fewer weights are other than zero. Not with the hinge, nor with joint schemes.
+        A penalized intercept counts with its absolute value.
     multiclass : {"auto", "ovr", "ovo", "crammer_singer", "multinomial"}, default="auto"
         "ovr": each class against the rest. With the hinge, a class amid the others has no such plane: its weights are zero, and
         `fit` warns. "ovo": each pair of classes, with a vote; prediction takes k(k-1)/2 planes in place of k. Of classes with
         equal votes, the one with the most votes among them wins, then the one with the smaller sum of scores of lost pairs.
         Ties go to the smaller label: if training rows tie in "ovr", the intercept of the class at position h is lowered by
         1e-9 h, and if they lie on the plane of two classes, that of the plane by 1e-9. "auto": "ovr" for sparse rows of more
-        than 1000 columns, or if all pairs took more than 2^26 weights, else "ovo"; with the logistic loss "multinomial".
+        than 1000 columns, or if all pairs took more than 2^26 weights, else "ovo"; with the logistic loss "multinomial";
+        with the L1 penalty "ovr".
         "crammer_singer": all classes in one problem (hinge only), min 1/2 sum_m |w_m|^2 + C sum_i xi_i,
         s.t. (w_l - w_m).x_i + b_l - b_m >= 1 - xi_i for the row's class l and all others. Rows whose scores would be equal at
         the minimum are decided by what `tol` leaves. With two classes that is the plane of 2 C, as are the attributes.
@@ -87,7 +92,8 @@ class SoftMargin(MarginClassifier):
         The number of iterations of each binary problem: passes (dual coordinates, "crammer_singer") or steps (Newton). "auto":
         1000, with "crammer_singer" 10,000; or, if that is more, as many as visit 10 million rows, but at most 100,000.
     solver : {"auto", "newton", "interior-point", "dual-coordinates"}, default="auto"
-        "auto" chooses by the shape of the data. "newton" is for the squared hinge, "interior-point" for the hinge.
+        "auto" chooses by the shape of the data. "newton" is for the squared hinge, the logistic loss and the L1 penalty,
+        "interior-point" for the hinge.
     class_weight : dict, "balanced" or None, default=None
         Scales the C of a class.
     warm_start : bool, default=False
@@ -125,7 +131,7 @@ class SoftMargin(MarginClassifier):
         For each problem, their a_i: w = sum_i a_i y_i x_i, 0 < a_i <= C c_i (hinge), sum_i a_i y_i = 0 with a free intercept.
         "crammer_singer" has one array of shape (n_support, n_classes): rows sum to 0, rivals are <= 0, w_m = sum_i a_im x_i,
         "multinomial" the like. With the logistic loss the sums differ from w by at most sqrt(2 dual_gap_); with C = inf they
-        are zero, up to rounding errors.
+        are zero, up to rounding errors. With the L1 penalty |sum_i a_i y_i x_ij| <= 1 for every column j.
     slack_ : ndarray of shape (n_problems, n_rows)
         xi_i for every row; NaN for rows that do not count.
     canonical_ : ndarray of shape (n_problems, n_rows)
@@ -174,7 +180,8 @@ class SoftMargin(MarginClassifier):
         return ("support_", "multipliers_") if self.loss == "logistic" else ()
 
     def _minimized(self) -> Objective:
-        return Objective(LOSSES[self.loss], float(self.C), 0.5)
+        l1 = self.penalty == "l1"
+        return Objective(LOSSES[self.loss], float(self.C), 1.0 if l1 else 0.5, 1 if l1 else 2)
 
     @property
     def slack_(self) -> FloatArray:
@@ -203,6 +210,7 @@ class SoftMargin(MarginClassifier):
         *,
         C: float = 1.0,
         loss: MarginLoss = "hinge",
+        penalty: Penalty = "l2",
         multiclass: Multiclass = "auto",
         fit_intercept: bool = True,
         penalize_intercept: bool = False,
@@ -219,6 +227,7 @@ class SoftMargin(MarginClassifier):
     ) -> None:
         self.C = C
         self.loss = loss
+        self.penalty = penalty
         self.multiclass = multiclass
         self.fit_intercept = fit_intercept
         self.penalize_intercept = penalize_intercept
@@ -260,8 +269,8 @@ class SoftMargin(MarginClassifier):
         most = iteration_limit(self.max_iter, len(codes), scheme == "crammer_singer")
         limits = SolverLimits(float(self.tol), most, seed_of(self.random_state))
         task = SoftMarginTask(
-            rows, codes, classes, weights, scheme, float(self.C), self.loss, self.solver, self._x0, self._free, limits,
-            effective_n_jobs(self.n_jobs), current_callback(bool(self.verbose)),
+            rows, codes, classes, weights, scheme, float(self.C), self.loss, self.penalty, self.solver, self._x0, self._free,
+            limits, effective_n_jobs(self.n_jobs), current_callback(bool(self.verbose)),
         )  # fmt: skip
         self.classes_ = classes
         if joint:
@@ -279,8 +288,8 @@ class SoftMargin(MarginClassifier):
         self._end(ends, limits)
 
     def _choose_scheme(self, rows: Rows, n_classes: int) -> str:
-        if self.multiclass == "auto" and self.loss == "logistic":
-            return "multinomial" if n_classes > 2 else "ovr"
+        if self.multiclass == "auto" and (self.penalty == "l1" or self.loss == "logistic"):
+            return "multinomial" if self.penalty == "l2" and n_classes > 2 else "ovr"
         return choose_scheme(rows, n_classes) if self.multiclass == "auto" else self.multiclass
 
     def _set_joint(self, rows: Rows, codes: IntArray, found: CrammerSinger | Multinomial) -> tuple[float, int]:
@@ -309,6 +318,8 @@ class SoftMargin(MarginClassifier):
         lengths(rows, 0.0, squares)
         if not np.isfinite(squares).all():
             self._check_finite(X)
+            if self.penalty == "l1":
+                return  # its solver scales the columns
             raise ValueError("the squared length of a row exceeds the range of float64: scale the features")
 
     @property
@@ -372,7 +383,18 @@ class SoftMargin(MarginClassifier):
             warnings.warn(StopWarning(f"tol={short(self.tol, 6)} was not reached{remedy}", self.stop_), stacklevel=5)
         solved = np.array([gap <= self.tol for gap, _ in ends])  # other planes may be zero because of rounding errors
         if zeros := int((~self.coef_.any(axis=1) & solved).sum()):
-            warnings.warn(ZeroPlaneWarning(zeros, len(self.coef_), self._scheme, self.loss), stacklevel=5)
+            warnings.warn(
+                ZeroPlaneWarning(zeros, len(self.coef_), self._scheme, self.loss, self._cost_of_first_weights(solved)),
+                stacklevel=5,
+            )
+
+    def _cost_of_first_weights(self, solved: BoolArray) -> float | None:
+        """The C above which every plane has weights; None without the L1 penalty."""
+        if self.penalty == "l2":
+            return None
+        zero = solved & ~self.coef_.any(axis=1)
+        growths = [float(each.growth) for each, is_zero in zip(self._solutions, zero, strict=True) if is_zero]
+        return float(self.C) * max(growths)
 
     def _check_parameters(self) -> None:
         check_soft_margin_parameters(self)

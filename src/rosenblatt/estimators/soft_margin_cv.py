@@ -17,7 +17,7 @@ from .base import RandomState, check_n_jobs_and_verbose, seed_of
 from .row_weights import ClassWeight, check_every_class_has_weight
 from .search import Part, Search, best, candidates_of, stratified_folds
 from .soft_margin import SoftMargin
-from .soft_margin_parameters import MarginLoss, Multiclass
+from .soft_margin_parameters import MarginLoss, Multiclass, Penalty
 from .svm_base import MarginClassifier
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ class SoftMarginCV(MarginClassifier):
         The number of folds, which are stratified; as many as the smallest class has rows, if that is less.
     loss : {"hinge", "squared_hinge", "logistic"}, default="hinge"
         The price of slack, see `SoftMargin`.
+    penalty : {"l2", "l1"}, default="l2"
+        "l1" selects features, see `SoftMargin`.
     multiclass : {"auto", "ovr", "ovo", "multinomial", "crammer_singer"}, default="auto"
         How several classes are separated, see `SoftMargin`.
     fit_intercept : bool, default=True
@@ -115,6 +117,7 @@ class SoftMarginCV(MarginClassifier):
         Cs: int | npt.ArrayLike = 10,
         cv: int = 5,
         loss: MarginLoss = "hinge",
+        penalty: Penalty = "l2",
         multiclass: Multiclass = "auto",
         fit_intercept: bool = True,
         penalize_intercept: bool = False,
@@ -131,6 +134,7 @@ class SoftMarginCV(MarginClassifier):
         self.Cs = Cs
         self.cv = cv
         self.loss = loss
+        self.penalty = penalty
         self.multiclass = multiclass
         self.fit_intercept = fit_intercept
         self.penalize_intercept = penalize_intercept

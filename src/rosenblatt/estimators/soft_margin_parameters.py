@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .soft_margin import SoftMargin
 
 MarginLoss: TypeAlias = Literal["hinge", "squared_hinge", "logistic"]
+Penalty: TypeAlias = Literal["l2", "l1"]
 Multiclass: TypeAlias = Literal["auto", "ovr", "ovo", "crammer_singer", "multinomial"]
 LOSSES = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE, "logistic": LOGISTIC}
 JOINT = {"crammer_singer": "hinge", "multinomial": "logistic"}  # schemes with one problem for all classes, and their losses
@@ -29,6 +30,7 @@ def check_soft_margin_parameters(model: SoftMargin) -> None:
     """Raise an error for a bad parameter, or for parameters that do not go together."""
     check_number("C", model.C, maximum=float("inf"))
     check_choice("loss", model.loss, get_args(MarginLoss))
+    check_choice("penalty", model.penalty, get_args(Penalty))
     check_choice("multiclass", model.multiclass, get_args(Multiclass))
     check_flag("fit_intercept", model.fit_intercept)
     check_flag("penalize_intercept", model.penalize_intercept)
@@ -43,10 +45,23 @@ def check_soft_margin_parameters(model: SoftMargin) -> None:
     check_n_jobs_and_verbose(model.n_jobs, model.verbose)
     if model.solver not in ("auto", *_SOLVERS[model.loss]):
         raise ValueError(f"solver={model.solver!r} does not solve loss={model.loss!r}")
+    if model.penalty == "l1":
+        _check_l1(model)
     if np.inf == model.C:
         _check_without_penalty(model)
     if JOINT.get(model.multiclass, model.loss) != model.loss:
         raise ValueError(f"multiclass={model.multiclass!r} needs loss={JOINT[model.multiclass]!r}, got loss={model.loss!r}")
+
+
+def _check_l1(model: SoftMargin) -> None:
+    if model.loss == "hinge":
+        raise ValueError("penalty='l1' needs loss='squared_hinge' or loss='logistic', got loss='hinge'")
+    if model.multiclass in JOINT:
+        raise ValueError(f"penalty='l1' needs multiclass='ovr' or 'ovo', got multiclass={model.multiclass!r}")
+    if np.inf == model.C:
+        raise ValueError("penalty='l1' needs a finite C: C=inf is without a penalty")
+    if model.solver == "dual-coordinates":
+        raise ValueError("penalty='l1' needs solver='auto' or 'newton', got solver='dual-coordinates'")
 
 
 def _check_without_penalty(model: SoftMargin) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from ..array_types import FloatArray, IntArray, Matrix
 from ..data.problem import rows_as_matrix, take_rows
 from ..kernels.linear.rows import Rows
+from ..reporting.text import short
 from ..scores import votes_of_pairs
 from .base import LinearClassifier
 
@@ -16,11 +17,16 @@ from .base import LinearClassifier
 class ZeroPlaneWarning(UserWarning):
     """Planes whose weights are all zero: the rows decide nothing there."""
 
-    def __init__(self, zeros: int, planes: int, scheme: str, loss: str) -> None:
-        super().__init__(zeros, planes, scheme, loss)
+    def __init__(self, zeros: int, planes: int, scheme: str, loss: str, least_C: float | None = None) -> None:
+        super().__init__(zeros, planes, scheme, loss, least_C)
         self.zeros, self.planes, self.scheme, self.loss = zeros, planes, scheme, loss
+        self.least_C = least_C  # with the L1 penalty, the C above which every plane has weights
 
     def __str__(self) -> str:
+        if self.least_C is not None and np.isfinite(self.least_C):
+            planes = "the plane is zero" if self.planes == 1 else f"{self.zeros} of {self.planes} planes are zero"
+            least = self.least_C * (1.0 + 1e-5)  # rounding to six digits must not end below
+            return f"{planes}, and no feature is used there: use C={short(least, 6)} or more, or a smaller tol"
         hinge = self.loss == "hinge"
         use = "loss='squared_hinge' or " if hinge else ""
         zeros = f"{self.zeros} of {self.planes} planes are zero"

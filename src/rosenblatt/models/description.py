@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import shlex
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..array_types import Array
 from ..data.readers.kinds import describe_forms, form_from_json
 from ..reporting.text import count, plural
 
@@ -65,6 +67,20 @@ def describe_scheme(multiclass: object, pairs: bool, k: int) -> str:
     if pairs:
         return f"multiclass=auto chose pairs of classes, which vote: {count(k * (k - 1) // 2)} planes"
     return f"multiclass=auto chose each class against the rest: {count(k)} planes"
+
+
+def count_used(parameters: Mapping[str, Any], coef: Array | None) -> int | None:
+    """Return the number of features with a weight other than zero after the L1 penalty; None for other models."""
+    return None if parameters.get("penalty") != "l1" or coef is None else int(coef.any(axis=0).sum())
+
+
+def describe_selection(used: int | None, features: int) -> str:
+    """Return how many features the L1 penalty left.
+
+    >>> describe_selection(12, 300), describe_selection(None, 300)
+    ('12 of 300 features used', '')
+    """
+    return "" if used is None else f"{count(used)} of {plural(features, 'feature')} used"
 
 
 def count_work(passes: int | None, updates: int | None) -> str:

@@ -27,12 +27,12 @@ def encode_solutions(estimator: Any, arrays: Arrays) -> Meta:
     if not (estimator.warm_start and "_solutions" in vars(estimator)):
         return {}
     meta = []
-    logistic = estimator.loss == "logistic"  # continues from the weights
+    from_weights = starts_from_weights(estimator)
     pair_rows = vars(estimator).get("_margin_rows")
     for h, solution in enumerate(estimator._solutions):
-        if pair_rows and not logistic:
+        if pair_rows and not from_weights:
             solution = solution.among(pair_rows[h], estimator._n_rows)
-        costs = None if logistic else getattr(solution, "costs", None)
+        costs = None if from_weights else getattr(solution, "costs", None)
         if costs is not None:
             arrays[f"solutions.{h}"] = costs[:1] if costs.strides == (0,) else costs
         meta.append({"rows": solution.n_rows, "primal": float(solution.primal), "dual": float(solution.dual)})
@@ -57,8 +57,8 @@ def _solution(estimator: SoftMargin, h: int, meta: Meta, arrays: Arrays) -> Stor
     n, primal, dual = meta["rows"], meta["primal"], meta["dual"]
     require(type(n) is int and 0 < n < 1 << 31, "SVM solution: the number of rows is invalid")
     require(type(primal) is type(dual) is float, "SVM solution: the objective is not a number")
-    if estimator.loss == "logistic":
-        return _logistic_solution(estimator, h, n, primal, dual)
+    if starts_from_weights(estimator):
+        return _solution_of_weights(estimator, h, n, primal, dual)
     support, found = estimator.support_[h], estimator.multipliers_[h]
     distinct = len(support) < 2 or bool((np.diff(support) > 0).all())
     require(distinct and (support < n).all(), "SVM solution: a support index is out of range")
@@ -76,7 +76,12 @@ def _solution(estimator: SoftMargin, h: int, meta: Meta, arrays: Arrays) -> Stor
     return StoredSolution(n, support, found, rest)
 
 
-def _logistic_solution(estimator: SoftMargin, h: int, n: int, primal: float, dual: float) -> StoredSolution:
+def starts_from_weights(estimator: SoftMargin) -> bool:
+    """Whether a fit continues from the weights alone: with the logistic loss or the L1 penalty."""
+    return estimator.loss == "logistic" or estimator.penalty == "l1"
+
+
+def _solution_of_weights(estimator: SoftMargin, h: int, n: int, primal: float, dual: float) -> StoredSolution:
     from ..svm.multinomial import Multinomial
     from ..svm.problem import Solution
     from ..svm.stored_solution import StoredSolution

@@ -44,6 +44,7 @@ class Objective:
     loss: Callable[[FloatArray], FloatArray]
     factor: float = 1.0
     penalty: float = 0.0
+    power: int = 2  # 1: the sum of all |w_j| in place of |w|^2
     cost: int = 1  # time per loss, relative to the hinge
 
 
@@ -52,7 +53,7 @@ def objective_of(model: LinearClassifier) -> Objective:
     declared = model._minimized()
     if declared is not None:
         loss, cost = declared.loss, 1 if declared.loss.kinks else COST_OF_SMOOTH_LOSS
-        return Objective(_title(declared), loss.value, declared.factor, declared.penalty, cost)
+        return Objective(_title(declared), loss.value, declared.factor, declared.penalty, declared.power, cost)
     margin = ESTIMATORS[type(model).__name__].margin
     if margin is None:  # every row moves the weights
         return Objective(None, np.zeros_like)
@@ -76,7 +77,9 @@ def _title(objective: losses.Objective) -> str:
     loss = objective.loss
     formula = (loss.short_formula or loss.formula).replace("-", "−").replace("^2", "²")
     total = f"{_coefficient(objective.factor)}Σ {formula}"
-    penalty = f"{_coefficient(objective.penalty).strip()}|w|²" if objective.penalty else ""
+    penalty = (
+        f"{_coefficient(objective.penalty).strip()}{'|w|²' if objective.power == 2 else 'Σ |wⱼ|'}" if objective.penalty else ""
+    )
     if loss.is_squared_error:
         return f"squared error, {total} + {penalty}" if penalty else f"squared error, {total}"
     return f"{penalty} + {total}" if penalty else f"{loss.name} loss, {total}"
@@ -257,7 +260,7 @@ def evaluate(weights: FloatArray, data: Data, objective: Objective) -> tuple[Int
                 losses[here] = objective.loss(leads).sum(axis=1)
             else:
                 losses[here] = (objective.loss(scores * signs) * (signs != 0.0)).sum(axis=(1, 2))
-    return errors, losses * objective.factor + objective.penalty * np.square(weights[:, :, 1:]).sum(axis=(1, 2))
+    return errors, losses * objective.factor + objective.penalty * (abs(weights[:, :, 1:]) ** objective.power).sum(axis=(1, 2))
 
 
 def margins_of(weights: FloatArray, data: Data) -> tuple[FloatArray, BoolArray]:

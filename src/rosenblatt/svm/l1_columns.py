@@ -15,6 +15,8 @@ from ..data.problem import make_rows, read_only, rows_as_matrix, rows_width
 from ..kernels.linear.row_blocks import combine, score
 from ..kernels.linear.rows import CSR, Dense, Rows
 
+LARGE = 1e100  # columns of larger values are scaled
+
 
 class Columns:
     """The columns of X, and a last one of a penalized intercept, if x0 is not 0."""
@@ -25,7 +27,7 @@ class Columns:
         self.width = rows_width(rows) + (x0 != 0.0)
         self._csc: Any = None
         if isinstance(rows, CSR):
-            matrix = rows_as_matrix(rows, 0, self.n)
+            matrix: Any = rows_as_matrix(rows, 0, self.n)
             if x0 != 0.0:
                 matrix = sp.hstack([matrix, np.full((self.n, 1), x0, matrix.dtype)], format="csr")
             self._csc = matrix.tocsc()
@@ -69,6 +71,27 @@ class Columns:
         rows = self.as_rows(wanted)
         assert isinstance(rows, Dense)
         return Dense(read_only(np.ascontiguousarray(rows.values.T))), np.arange(len(wanted))
+
+
+def large_columns(rows: Rows) -> IntArray | None:
+    """The exponents of the largest absolute values of the columns, if a square of a value could overflow; else None."""
+    values = rows.values
+    if max(float(values.max(initial=0.0)), -float(values.min(initial=0.0))) <= LARGE:
+        return None
+    largest = np.zeros(rows_width(rows))
+    if isinstance(rows, CSR):
+        np.maximum.at(largest, rows.indices, abs(values))
+    else:
+        largest = abs(values).max(axis=0)
+    exponents: IntArray = np.where(largest > LARGE, np.frexp(largest)[1], 0)
+    return exponents
+
+
+def scaled_rows(rows: Rows, exponents: IntArray) -> Rows:
+    """A copy of the rows with columns times 2^exponent."""
+    if isinstance(rows, CSR):
+        return rows._replace(values=read_only(np.ldexp(rows.values, exponents[rows.indices])))
+    return Dense(read_only(np.ldexp(rows.values, exponents)))
 
 
 def _transpose(csc: Any) -> Rows:

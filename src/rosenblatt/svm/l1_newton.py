@@ -1,11 +1,11 @@
 """The L1 penalty: Newton steps whose quadratic functions are minimized by coordinate descent, on working sets of columns.
 
-Update     the quadratic function of a Newton step, plus the penalty, is minimized by coordinate descent, and the step is shortened
-           if the objective would not decrease enough. Few columns are all in the working set. Of many, those with weights
-           and those that exceed their bounds most are: the set is left when its own gap is a part of that of the problem, and
-           chosen anew from the products of all columns.
-Guarantee  the objective decreases with every step; the solver ends when the gap of `l1_problem.py`, on all rows and columns, is at
-           most `tol`, or as small as float64 allows.
+Update     the quadratic function of a Newton step, plus the penalty, is minimized by coordinate descent, and the step is
+           shortened if the objective would not decrease enough. Few columns are all in the working set. Of many, those with
+           weights and those that exceed their bounds most are: the set is left when its own gap is a part of that of the
+           problem, and chosen anew from the products of all columns.
+Guarantee  the objective decreases with every step; the solver ends when the gap of `l1_problem.py`, on all rows and columns,
+           is at most `tol`, or as small as float64 allows.
 Reference  G.-X. Yuan, C.-H. Ho and C.-J. Lin, An improved GLMNET, JMLR 13 (2012); T. Johnson and C. Guestrin, Blitz, ICML 2015;
            M. Massias, A. Gramfort and J. Salmon, Celer, ICML 2018.
 """
@@ -18,11 +18,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ..array_types import FloatArray, IntArray
-from ..data.problem import take_rows
-from ..kernels.linear.l1_descent import ColumnModel, descend_columns, losses_along, measure_columns
+from ..data.problem import rows_width, take_rows
+from ..kernels.linear.l1_descent import LEAST_CURVATURE, ColumnModel, descend_columns, losses_along, measure_columns
 from ..kernels.linear.row_blocks import combine, score
 from ..kernels.linear.rows import CSR, Rows
-from .l1_columns import Columns
+from .l1_columns import Columns, large_columns, scaled_rows
 from .l1_problem import BinaryL1
 from .l1_quadratic import minimize_quadratic
 from .limits import SolverLimits
@@ -37,6 +37,7 @@ NEAR_BOUND = 0.5  # columns below this share of their bound are not candidates
 WORKING_SHARE, WORKING_TOL = 0.25, 0.5
 # The accuracy of a Newton step, relative to the distance from the optimality conditions before it, and to the gap to reach.
 STEP_SHARE, STEP_TOL, MAX_PASSES = 0.1, 0.3, 50
+OWN_TOL = 0.9  # if all columns are in the set, relative to `tol`
 SUFFICIENT = 1e-3  # share of the expected decrease that a step must reach
 SEARCH_TURNS, SEARCH_ACCURACY = 30, 0.05
 ROUNDING_SHARE = 1e-15  # decreases below this share of the objective are rounding errors
@@ -119,6 +120,19 @@ class Working(Protocol):
         """The change of the scores."""
 
 
+class Source(Protocol):
+    """All columns."""
+
+    def products(self, v: FloatArray) -> FloatArray:
+        """The products of all columns with v."""
+
+    def along(self, change: FloatArray, step: float) -> FloatArray:
+        """The scores of weights and an intercept."""
+
+    def choose(self, point: Point, products: FloatArray, gap: float, tol: float) -> tuple[Working, float]:
+        """A working set, and the gap at which it is left."""
+
+
 def solve_l1(
     problem: BinaryL1, limits: SolverLimits, start: Solution | None = None, columns: Columns | None = None
 ) -> tuple[Solution, int]:
@@ -128,65 +142,73 @@ def solve_l1(
         part = replace(problem, rows=take_rows(problem.rows, seen), signs=problem.signs[seen], costs=problem.costs[seen])
         found, steps = solve_l1(part, limits, start)
         return found.among(seen, n), steps
+    if (exponents := large_columns(problem.rows)) is not None:
+        found, steps = _solve_scaled(problem, limits, start, exponents)
+        return found, steps
+    return _solve_whole(problem, np.ones(problem.width), limits, start, columns)
+
+
+def _solve_scaled(problem: BinaryL1, limits: SolverLimits, start: Solution | None, exponents: IntArray) -> tuple[Solution, int]:
+    """Solve with columns times 2^-exponent, whose weights are those times 2^exponent, and their penalties times 2^-exponent."""
+    part = replace(problem, rows=scaled_rows(problem.rows, -exponents))
+    before = None if start is None else replace(start, w=np.ldexp(start.w, exponents))
+    found, steps = _solve_whole(part, np.ldexp(1.0, -exponents), limits, before, None)
+    return replace(found, w=np.ldexp(found.w, -exponents)), steps
+
+
+def _solve_whole(
+    problem: BinaryL1, scales: FloatArray, limits: SolverLimits, start: Solution | None, columns: Columns | None
+) -> tuple[Solution, int]:
+    """Solve a problem in which every row counts; scales: the penalties of the columns."""
+    n = len(problem.signs)
     own = 0.0 if problem.free else problem.x0  # of a penalized intercept
     w, b, penalties = np.zeros(problem.width + (own != 0.0)), 0.0, np.ones(problem.width + (own != 0.0))
+    penalties[: problem.width] = scales
     if start is not None:
         w[: problem.width] = start.w
         if own:
             w[-1] = start.intercept / own
         b = start.intercept if problem.free else 0.0
     point = Point(problem, w, b, penalties)
-    most = MAX_SPARSE_COLUMNS if isinstance(problem.rows, CSR) else MAX_DENSE_COLUMNS
-    if problem.width <= most:
-        every: Working = FewColumns(problem.rows, problem.x0, problem.free, np.arange(len(w)), n)
-        bound, steps = _solve(point, every, None, limits)
+    columns = columns or columns_of(problem.rows, problem.x0, problem.free)
+    source: Source
+    if columns is None:
+        source = FewColumns(problem.rows, problem.x0, problem.free, np.arange(len(w)), n)
     else:
-        columns = columns or Columns(problem.rows, own)
-        bound, steps = _solve(point, None, columns, limits)
+        source = WorkingSets(columns)
+    bound, products, steps = _solve(point, source, limits)
     intercept = point.b if problem.free else (own * float(point.w[-1]) if own else 0.0)
     weights = point.w[: problem.width].copy()
-    return Solution(weights, intercept, bound.multipliers, point.primal, bound.dual, point.margins, problem.costs), steps
+    found = Solution(weights, intercept, bound.multipliers, point.primal, bound.dual, point.margins, problem.costs)
+    excess = float((abs(products[: problem.width]) / penalties[: problem.width]).max(initial=0.0))
+    return replace(found, growth=1.0 / excess if excess > 0.0 else np.inf), steps
 
 
-def _solve(point: Point, every: Working | None, columns: Columns | None, limits: SolverLimits) -> tuple[Bound, int]:
-    """Solve on working sets of the columns, or on all columns at once."""
+def columns_of(rows: Rows, x0: float, free: bool) -> Columns | None:
+    """The columns, if they are many; None if the Hessian of all of them is made from the rows."""
+    most = MAX_SPARSE_COLUMNS if isinstance(rows, CSR) else MAX_DENSE_COLUMNS
+    return Columns(rows, 0.0 if free else x0) if rows_width(rows) > most else None
+
+
+def _solve(point: Point, source: Source, limits: SolverLimits) -> tuple[Bound, FloatArray, int]:
+    """Return the bound, the products of all columns with the balanced, signed multipliers, and the number of steps."""
     steps, lost, best = 0, 0, Bound(-np.inf, np.zeros(0))
     while True:
-        scores = every.along(point.w, point.b) if columns is None else columns.sum(point.w) + point.b
-        point.set_margins(point.signs * scores)
-        signed = point.signs * point.balanced
-        products = every.products(signed) if columns is None else columns.products(signed)
+        point.set_margins(point.signs * source.along(point.w, point.b))
+        products = source.products(point.signs * point.balanced)
         best = max(best, point.bound(products, point.penalties), key=lambda bound: bound.dual)
         gap = point.gap(best)
         limits.report(steps, gap)
         if gap <= limits.tol or steps >= limits.max_iter or lost > MAX_LOST_STEPS or not np.isfinite(point.primal):
-            return best, steps
-        if columns is None:
-            working, tol = every, 0.9 * limits.tol
-        else:
-            working = _working_set(point, columns, products)
-            tol = max(WORKING_SHARE * gap, WORKING_TOL * limits.tol)
+            return best, products, steps
+        working, tol = source.choose(point, products, gap, limits.tol)
         made, stuck = _descend(point, working, replace(limits, max_iter=limits.max_iter - steps), tol)
         steps += made
-        lost = lost + MAX_LOST_STEPS if stuck else 0
-
-
-def _working_set(point: Point, columns: Columns, products: FloatArray) -> Working:
-    """The columns with weights, and those nearest to their bounds or farthest above them."""
-    rank, used = abs(products) / point.penalties, point.w != 0.0
-    rank[used] = np.inf
-    wanted = np.flatnonzero(rank > NEAR_BOUND)
-    size = max(FIRST_COLUMNS, GROWTH * int(used.sum()))
-    if len(wanted) > size:
-        wanted = np.sort(wanted[np.argpartition(-rank[wanted], size)[:size]])
-    if len(wanted) <= MAX_MATRIX_COLUMNS:
-        free = point.problem.free
-        return FewColumns(columns.as_rows(wanted), float(free), free, wanted, columns.n)
-    return ManyColumns(columns, wanted)
+        lost = lost + 1 if stuck else 0
 
 
 def _descend(point: Point, working: Working, limits: SolverLimits, tol: float) -> tuple[int, bool]:
-    """Newton steps on some columns until their own gap is at most `tol`; return their number, and whether rounding ended them."""
+    """Newton steps on some columns until their own gap is at most `tol`; return their number, and whether rounding ended it."""
     penalties, best = point.penalties[working.where], -np.inf
     for steps in range(limits.max_iter):
         products = working.products(point.signs * point.balanced)
@@ -223,23 +245,51 @@ class FewColumns:
             every[-1] = step
         return self._blocks.product(every)
 
+    def choose(self, point: Point, products: FloatArray, gap: float, tol: float) -> tuple[Working, float]:
+        return self, OWN_TOL * tol
+
     def newton(self, point: Point, enough: float) -> tuple[FloatArray, float]:
         p = len(self.where)
-        H = np.triu(self._blocks.gram(point.bends))
-        H += np.triu(H, 1).T
-        g = self._blocks.sum(-point.pulls * point.signs)
-        w, penalties = point.w[self.where], point.penalties[self.where]
-        if not self.free:
-            return minimize_quadratic(np.ascontiguousarray(H[:p, :p]), g[:p], w, penalties, enough), 0.0
-        pull, weight, shifts = float(g[-1]), float(H[-1, -1]), H[-1, :p].copy()
-        if not weight > 0.0:
-            return minimize_quadratic(np.ascontiguousarray(H[:p, :p]), g[:p], w, penalties, enough), 0.0
-        before, H, g = np.diag(H)[:p].copy(), np.ascontiguousarray(H[:p, :p]), g[:p] - shifts * (pull / weight)
+        every = np.triu(self._blocks.gram(point.bends))
+        every += np.triu(every, 1).T
+        pulls = self._blocks.sum(-point.pulls * point.signs)
+        H, g, w, penalties = np.ascontiguousarray(every[:p, :p]), pulls[:p], point.w[self.where], point.penalties[self.where]
+        pull, weight, shifts = float(pulls[-1]), float(every[-1, -1]), every[-1, :p].copy()
+        if not (self.free and weight > 0.0):
+            return minimize_quadratic(H, g, w, penalties, enough), 0.0
+        least = LEAST_CURVATURE * np.diag(H)
         H -= np.outer(shifts, shifts) / weight
-        constant = np.diag(H) <= 1e-13 * before
+        g = g - shifts * (pull / weight)
+        constant = np.diag(H) <= least  # up to rounding errors: the intercept can replace such a column
         H[constant], H[:, constant], g[constant] = 0.0, 0.0, 0.0
         change = minimize_quadratic(H, g, w, penalties, enough)
         return change, -(pull + float(shifts @ change)) / weight
+
+
+class WorkingSets:
+    """Working sets of many columns: those with weights, and those nearest to their bounds or farthest above them."""
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+
+    def products(self, v: FloatArray) -> FloatArray:
+        return self._columns.products(v)
+
+    def along(self, change: FloatArray, step: float) -> FloatArray:
+        return self._columns.sum(change) + step
+
+    def choose(self, point: Point, products: FloatArray, gap: float, tol: float) -> tuple[Working, float]:
+        rank, used = abs(products) / point.penalties, point.w != 0.0
+        rank[used] = np.inf
+        wanted = np.flatnonzero(rank > NEAR_BOUND)
+        size = max(FIRST_COLUMNS, GROWTH * int(used.sum()))
+        if len(wanted) > size:
+            wanted = np.sort(wanted[np.argpartition(-rank[wanted], size)[:size]])
+        tol = max(WORKING_SHARE * gap, WORKING_TOL * tol)
+        if len(wanted) > MAX_MATRIX_COLUMNS:
+            return ManyColumns(self._columns, wanted), tol
+        free = point.problem.free
+        return FewColumns(self._columns.as_rows(wanted), float(free), free, wanted, self._columns.n), tol
 
 
 class ManyColumns:

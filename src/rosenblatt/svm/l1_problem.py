@@ -1,9 +1,11 @@
 """A binary problem with the L1 penalty: objective, dual and the bounds that any weights give.
 
-Problem    min over w, b:  sum_j p_j |w_j| + sum_i C_i loss(m_i),  m_i = y_i (<w, x_i> + b); the loss is the squared hinge or the
-           logistic loss, and p_j = 1. A penalized intercept is one more weight, b = x_0 v with |v| added; a free one has no penalty.
-Dual       max over a:  sum_i a_i - sum_i a_i^2/(4 C_i), a_i >= 0 (squared hinge);  sum_i C_i H(a_i/C_i), 0 <= a_i <= C_i (logistic,
-           H as in `logistic.py`)  s.t.  |sum_i a_i y_i x_ij| <= p_j for all columns j, and sum_i a_i y_i = 0 if the intercept is free.
+Problem    min over w, b:  sum_j p_j |w_j| + sum_i C_i loss(m_i),  m_i = y_i (<w, x_i> + b); the loss is the squared hinge or
+           the logistic loss, and p_j = 1 unless columns are scaled. A penalized intercept is one more weight, b = x_0 v with
+           |v| added; a free one has no penalty.
+Dual       max over a:  sum_i a_i - sum_i a_i^2/(4 C_i), a_i >= 0 (squared hinge), or sum_i C_i H(a_i/C_i), 0 <= a_i <= C_i
+           (logistic, H as in `logistic.py`)
+           s.t.  |sum_i a_i y_i x_ij| <= p_j for all columns j, and sum_i a_i y_i = 0 if the intercept is free.
 Guarantee  For all w, b and every feasible a: dual(a) <= optimum <= primal(w, b). The multipliers of weights are
            a_i = -C_i loss'(m_i), moved to sum_i a_i y_i = 0 and scaled down until all columns meet their bounds.
 Reference  K. Koh, S.-J. Kim and S. Boyd, JMLR 8 (2007).
@@ -26,7 +28,7 @@ INTERCEPT_ACCURACY = 1e-13  # of sum_i a_i y_i, relative to the sum of all a_i
 
 @dataclass(frozen=True)
 class BinaryL1(BinarySVM):
-    """A binary problem with the L1 penalty; the loss is logistic if it is not the squared hinge."""
+    """A binary problem with the L1 penalty; `squared` is False for the logistic loss."""
 
     def loss_terms(self, margins: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """The losses of the visited rows, the multipliers a_i, and the second derivatives."""
@@ -82,7 +84,7 @@ class BinaryL1(BinarySVM):
         return moved
 
     def scaled(self, multipliers: FloatArray, excess: float) -> FloatArray:
-        """Multipliers scaled to meet the bounds of the columns, of which they exceed one by this factor; the best such scale."""
+        """Multipliers times the best scale that meets the bounds of the columns; excess: the largest product over its bound."""
         scale = 1.0 / excess if excess > 1.0 else 1.0
         if self.squared:
             half = float((multipliers * multipliers / self.row_costs).sum()) / 2.0

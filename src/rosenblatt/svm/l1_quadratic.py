@@ -1,8 +1,8 @@
 """A quadratic function plus an L1 penalty, by coordinate descent and steps to the minimum for the signs it has found.
 
 Problem    min over d:  <g, d> + 1/2 <d, H d> + sum_j p_j |w_j + d_j|
-Update     passes of coordinate descent (`kernels/linear/l1_descent.py`). If they take long, the weights other than zero move to the
-           minimum for their signs, by a linear system, or as far as the first that becomes zero; then passes follow again.
+Update     passes of coordinate descent (`kernels/linear/l1_descent.py`). If they take long, the weights other than zero move
+           to the minimum for their signs, by a linear system, or as far as the first that becomes zero; then passes follow.
 Reference  H. Lee, A. Battle, R. Raina and A. Ng, Efficient sparse coding algorithms, NIPS 2006.
 """
 
@@ -24,7 +24,10 @@ def minimize_quadratic(H: FloatArray, g: FloatArray, w: FloatArray, penalties: F
     for _ in range(TURNS):
         if descend_matrix(H, q, w, d, penalties, PASSES, enough):
             break
-        _solve_signed(H, g, w, d, penalties)
+        try:
+            _solve_signed(H, g, w, d, penalties)
+        except ValueError:  # a matrix that is singular up to rounding errors
+            return d
         q = g + H @ d
     return d
 

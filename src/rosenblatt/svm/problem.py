@@ -43,6 +43,8 @@ class Solution:
     dual: float
     margins: FloatArray  # y_i (<w, x_i> + b)
     costs: FloatArray  # C_i
+    # Of weights that are all zero because of the L1 penalty: the factor of the costs above which one of them is not.
+    growth: float = np.nan
 
     @property
     def n_rows(self) -> int:

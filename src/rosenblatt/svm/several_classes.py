@@ -13,6 +13,9 @@ from ..parallel import in_order
 from ..progress import ProgressCallback, problem_callback
 from .crammer_singer import CrammerSinger, solve_crammer_singer
 from .hard_margin import hard_margin, prefer_hard_margin
+from .l1_columns import Columns
+from .l1_newton import columns_of, solve_l1
+from .l1_problem import BinaryL1
 from .limits import SolverLimits
 from .logistic import BinaryLogistic, solve_logistic
 from .multinomial import Multinomial, solve_multinomial
@@ -43,6 +46,7 @@ class SoftMarginTask:
     scheme: str
     C: float
     loss: str
+    penalty: str
     solver: str
     x0: float
     free: bool  # the intercept has no penalty
@@ -66,6 +70,11 @@ class SoftMarginTask:
     def unpenalized(self) -> bool:
         """Whether only the likelihood counts."""
         return self.loss == "logistic" and np.inf == self.C
+
+    @property
+    def continues_from_weights(self) -> bool:
+        """Whether a solution is all that its weights are, so that other rows can continue from it."""
+        return self.loss == "logistic" or self.penalty == "l1"
 
     @property
     def _hard(self) -> bool:
@@ -95,14 +104,17 @@ class SoftMarginTask:
         limits = replace(self.limits, n_jobs=inner)
         pair_rows = [head.rows_that_count() for head in problems if head.pair and not self._hard]
 
+        same_rows = self.penalty == "l1" and not problems[0].pair
+        columns = columns_of(rows, self.x0, self.free) if same_rows else None
+
         def solve(h: int) -> Solved:
             head, effort = problems[h], replace(limits, progress=problem_callback(self.progress, h, len(problems)))
             start = before[h] if before else None
             if not head.pair or self._hard:
-                return self._solve_binary(head, weights, effort, start)
+                return self._solve_binary(head, weights, effort, start, columns)
             # A pair is solved on a copy of its rows: with many classes they are a small part of all rows.
             places = pair_rows[h]
-            if self.loss != "logistic" and start is not None and len(start.multipliers) == len(codes):
+            if not self.continues_from_weights and start is not None and len(start.multipliers) == len(codes):
                 start = start.at(places)
             return self._solve_binary(head.alone(places), weights[places], effort, start)
 
@@ -112,7 +124,9 @@ class SoftMarginTask:
             results = [each._replace(solution=found) for found, each in zip(settled, results, strict=True)]
         return results, pair_rows
 
-    def _solve_binary(self, head: Head, weights: FloatArray, limits: SolverLimits, start: Solution | None) -> Solved:
+    def _solve_binary(
+        self, head: Head, weights: FloatArray, limits: SolverLimits, start: Solution | None, columns: Columns | None = None
+    ) -> Solved:
         problem = head.problem
         if self._hard:
             return Solved(*hard_margin(problem, limits, self.classes[head.positive], head.about(self.classes)))
@@ -121,6 +135,9 @@ class SoftMarginTask:
         if problem.visited is not None:
             costs = np.zeros(len(weights))
             costs[problem.visited] = self._cost * weights[problem.visited]
+        if self.penalty == "l1":
+            sparse = BinaryL1(problem.rows, problem.signs, costs, self.loss == "squared_hinge", problem.x0, self.free)
+            return Solved(*solve_l1(sparse, limits, start, columns), "newton")
         if self.loss == "logistic":
             logistic = BinaryLogistic(problem.rows, problem.signs, costs, False, problem.x0, self.free)
             solve = solve_binary_likelihood if self.unpenalized else solve_logistic

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..certificates.sentences import describe_separation
 from ..certificates.statements import Inseparable, Separable
-from ..models.description import count_work, describe_scheme
+from ..models.description import count_used, count_work, describe_scheme, describe_selection
 from ..reporting.terminal import SPARKLINE_BARS, sparkline
 from ..reporting.text import comma_list, count, count_bound, duration, fixed, percent, percent_range, plural, short
 from .judgment import Judgment
@@ -38,6 +38,8 @@ def summarize(outcome: Outcome) -> list[tuple[str, str]]:
     if scheme := _chosen_scheme(outcome):
         lines.append(("", scheme))
     lines.append(("fit", _fit(outcome)))
+    if selection := describe_selection(_used(outcome), outcome.recipe.width):
+        lines.append(("", selection))
     work = _work(outcome)
     if work:
         lines.append(("work", work))
@@ -137,6 +139,7 @@ def as_dict(outcome: Outcome) -> dict[str, Any]:
         "algorithm": outcome.request.algorithm,
         "estimator": type(estimator).__name__,
         "parameters": {name: _plain(value) for name, value in estimator.get_params().items()},
+        "features_used": _used(outcome),
         "stop": {"reason": estimator.stop_.reason, "sentence": estimator.stop_.sentence},
         "n_iter": estimator.n_iter_,
         "updates": estimator._updates_made,
@@ -187,6 +190,11 @@ def _call(estimator: LinearClassifier) -> str:
 def _chosen_scheme(outcome: Outcome) -> str:
     estimator, k = outcome.estimator, len(outcome.classes)
     return describe_scheme(estimator.get_params().get("multiclass"), estimator._multiclass == "ovo", k)
+
+
+def _used(outcome: Outcome) -> int | None:
+    estimator = outcome.estimator
+    return count_used(estimator.get_params(), vars(estimator).get("coef_"))
 
 
 def _work(outcome: Outcome) -> str:

@@ -185,7 +185,9 @@ def add_losses(margins: FloatArray, costs: FloatArray, squared: bool, pulls: Flo
 
 
 @kernel
-def losses_along(margins: FloatArray, along: FloatArray, costs: FloatArray, squared: bool, t: float) -> tuple[float, float, float]:
+def losses_along(
+    margins: FloatArray, along: FloatArray, costs: FloatArray, squared: bool, t: float
+) -> tuple[float, float, float]:
     """The losses at margins + t along, and their first and second derivatives in t."""
     total = slope = curvature = 0.0
     for i in range(margins.shape[0]):

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from ...data.readers import data_name, is_example
 from ...reporting.text import count, fixed, join_and, percent, percent_range, plural, short
-from ..description import count_work, describe_scheme, heaviest, intercepts, reading_options, shown_parameters
+from ..description import (
+    count_used,
+    count_work,
+    describe_scheme,
+    describe_selection,
+    heaviest,
+    intercepts,
+    reading_options,
+    shown_parameters,
+)  # fmt: skip
 from .limits import limits
 from .markdown import code, escape, paragraph, table
 from .record import FILE, FOLDS, Counts, Record, RecordedTest, record_from_json
@@ -98,8 +107,9 @@ def _algorithm(model: Model, record: Record | None) -> Iterator[str]:
     yield f"{title}{code(f'{model.kind}({parameters})')}."
     scheme = describe_scheme(model.parameters.get("multiclass"), model.pairs, len(model.classes))
     work = count_work(model.n_iter, model.n_updates)
+    selection = describe_selection(count_used(model.parameters, model.coef), model.n_features)
     stop = "" if model.stop is None else model.stop.sentence
-    yield from (f"\n{paragraph(f'{text[0].upper()}{text[1:]}')}." for text in (scheme, stop, work) if text)
+    yield from (f"\n{paragraph(f'{text[0].upper()}{text[1:]}')}." for text in (scheme, stop, selection, work) if text)
 
 
 # --- the test
