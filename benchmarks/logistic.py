@@ -29,7 +29,7 @@ OURS = "ours"
 LEVELS = (1e-3, 1e-6)
 MAX_FIT_S, MAX_QUICK_FIT_S = 30.0, 3.0  # a solver whose fit takes longer is not run with more effort, nor again
 MIN_TURN_S = 0.02  # short fits are repeated until a turn takes this long
-TOLERANCES = [10.0 ** (-exponent / 2) for exponent in range(2, 22)]
+TOLERANCES = [10.0 ** (-exponent / 2) for exponent in range(22)]
 PASSES = [5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560]
 SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky", "liblinear", "sag", "saga")
 MAX_CHOLESKY_WEIGHTS = 1000  # "newton-cholesky" makes a matrix of this width, squared
@@ -65,7 +65,7 @@ def contestants(work: Work) -> dict[str, tuple[Callable[[float], Any], list[floa
     def ours(effort: float) -> Any:
         return rb.SoftMargin(loss="logistic", penalize_intercept=work.penalized, tol=effort, random_state=0).fit(work.X, work.y)
 
-    found: dict[str, tuple[Callable[[float], Any], list[float]]] = {OURS: (ours, [0.1, 0.01, *TOLERANCES[4:]])}
+    found: dict[str, tuple[Callable[[float], Any], list[float]]] = {OURS: (ours, [10.0, *TOLERANCES])}
     for solver in SOLVERS:
         # A penalized intercept is a constant column; "liblinear" adds it itself, and has no other intercept.
         if solver == "liblinear" and not (work.penalized and work.n_classes == 2):

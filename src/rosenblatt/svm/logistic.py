@@ -47,17 +47,27 @@ class BinaryLogistic(BinarySVM):
 
 def balance(multipliers: FloatArray, y: FloatArray, costs: FloatArray) -> FloatArray:
     """Multipliers moved to sum_i a_i y_i = 0 along their curvatures, which keeps them within their bounds."""
-    curvatures = multipliers * (1.0 - multipliers / costs)
-    excess, total = float(multipliers @ y), float(curvatures.sum())
+    excess = float(multipliers @ y)
+    if excess == 0.0:
+        return multipliers.copy()
+    moves: FloatArray = multipliers / costs
+    moves -= 1.0
+    moves *= multipliers
+    total = -float(moves.sum())
     if abs(excess) < total:
-        multipliers = multipliers - (excess / total) * y * curvatures
+        moves *= y
+        moves *= excess / total
+        moves += multipliers
+    else:
+        moves = multipliers.copy()
     for _ in range(2):  # the class of the larger sum is scaled down; the second time by the rounding errors of the first
-        excess = float(multipliers @ y)
-        if excess != 0.0:
-            heavier = y > 0 if excess > 0.0 else y < 0
-            multipliers = multipliers.copy()
-            multipliers[heavier] *= 1.0 - abs(excess) / float(multipliers[heavier].sum())
-    return multipliers
+        excess = float(moves @ y)
+        if excess == 0.0:
+            break
+        both = float(moves.sum())  # the sums of the classes are (both + excess)/2 and (both - excess)/2
+        heavier = 0.5 * (both + abs(excess))
+        moves *= np.where((y > 0) == (excess > 0.0), 1.0 - abs(excess) / heavier, 1.0)
+    return moves
 
 
 def entropy(multipliers: FloatArray, costs: FloatArray) -> float:

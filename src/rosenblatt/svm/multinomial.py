@@ -24,16 +24,16 @@ from ..array_types import FloatArray, IntArray
 from ..data.problem import rows_as_matrix, rows_width
 from ..kernels.linear.logistic import add_squares
 from ..kernels.linear.multinomial import multinomial_gradient, multinomial_product
-from ..kernels.linear.row_blocks import combine
 from ..kernels.linear.rows import CSR, Rows
 from ..parallel import in_order
 from .limits import SolverLimits
 from .logistic import MAX_DENSE_COLUMNS, MAX_SPANS, MAX_SPARSE_COLUMNS, VALUES_PER_SPAN
-from .row_blocks import Blocks, add_to_diagonal, cholesky_factor, solve_factored
+from .row_blocks import Blocks, add_to_diagonal, cholesky_factor, sample_of_classes, solve_factored
 from .truncated_newton import Solve, minimize
 
 BLOCK_VALUES = 1 << 15  # values of dense rows in a product: they stay in the cache of a core
-MAX_MATRIX_VALUES = 1 << 25  # numbers in the Cholesky factors of all classes
+JOINT_SAMPLE_TOL = 0.1  # tolerance for the sample: it tells less than that, with as many weights
+MIN_MATRIX_ROWS, MATRIX_ROWS_PER_COLUMN = 2000, 4  # rows that the preconditioner is made of
 MAX_BISECTIONS, FLAT_SHARE = 30, 0.1  # of a line search; the slope at its end, relative to the first
 
 
@@ -85,9 +85,11 @@ class MultinomialLoss:
         parts = int(min(MAX_SPANS, stored * k // VALUES_PER_SPAN, stored // (4 * self.width + 1))) or 1
         self.spans = list(pairwise(np.linspace(0, len(self.wanted), parts + 1).astype(int).tolist()))
         narrow = self.width <= (MAX_SPARSE_COLUMNS if self.sparse else MAX_DENSE_COLUMNS)
-        self.blocked = narrow and k * self.width**2 <= MAX_MATRIX_VALUES
+        self.blocked = narrow
         self.has_matrix = False  # the blocks on the diagonal are not all of the Hessian
-        self.matrix_passes = 5.0 + self.width / 8.0 if self.blocked else 5.0
+        self._sampled_rows = max(MIN_MATRIX_ROWS, MATRIX_ROWS_PER_COLUMN * self.width)
+        work = min(self._sampled_rows, len(self.wanted)) * self.width**2 + self.width**3 / 3.0
+        self.matrix_passes = 1.0 + work / (4.0 * k * max(1.0, stored)) if self.blocked else 5.0
 
     def of_classes(self, V: FloatArray) -> FloatArray:
         """Weights in the layout of the rows as classes x (features, 1)."""
@@ -186,21 +188,26 @@ class MultinomialLoss:
         return own, own_b
 
     def precondition(self) -> Solve:
-        """A function that multiplies by the inverses of the blocks of the Hessian on the diagonal, or of the diagonal."""
-        weights = [self.costs * p * (1.0 - p) for p in self.shares.T]
+        """A function that multiplies by the inverse of a matrix near the Hessian, or of its diagonal if there are many columns.
+
+        The matrix has one block for all classes. With equal probabilities it is the Hessian, where weights sum to zero; later
+        each class has its own mean curvature. Some of the rows show the products of columns well enough.
+        """
         penalty = self.of_classes(self.penalty)
         if not self.blocked:
             squares = penalty.copy()
-            for own, bends in zip(squares, weights, strict=True):
+            for own, share in zip(squares, self.shares.T, strict=True):
+                bends = self.costs * share * (1.0 - share)
                 add_squares(self.rows, self.wanted, bends, own[:-1])
                 own[-1] += self.x0**2 * float(bends.sum())
             diagonal = self.of_classes(squares).ravel()
             return lambda right: right / diagonal
-        blocks = Blocks(self.rows, self.wanted, np.ones(len(self.wanted)), self.x0, self.width)
-        factors = []
-        for own, bends in zip(penalty, weights, strict=True):
-            factors.append(cholesky_factor(self._curvature(blocks, bends, own)))
-        return partial(self._solve, factors)
+        some = slice(None, None, max(1, len(self.wanted) // self._sampled_rows))
+        p, costs = self.shares[some], self.costs[some] * (float(self.costs.sum()) / float(self.costs[some].sum()))
+        curvatures = p * (1.0 - p)
+        blocks = Blocks(self.rows, self.wanted[some], np.ones(len(p)), self.x0, self.width)
+        H = self._curvature(blocks, costs * curvatures.sum(axis=1) / (self.k - 1), penalty[0])
+        return partial(self._solve, cholesky_factor(H))
 
     def _curvature(self, blocks: Blocks, bends: FloatArray, penalty: FloatArray) -> FloatArray:
         """The upper triangle of a block of the Hessian on the diagonal."""
@@ -208,11 +215,10 @@ class MultinomialLoss:
         add_to_diagonal(H, penalty)
         return H
 
-    def _solve(self, factors: list[FloatArray], right: FloatArray) -> FloatArray:
+    def _solve(self, factor: FloatArray, right: FloatArray) -> FloatArray:
         out = np.empty(self.shape)
-        given, found = self.of_classes(right.reshape(self.shape)), self.of_classes(out)
-        for m, factor in enumerate(factors):
-            found[m] = solve_factored(factor, given[m])
+        columns = np.asfortranarray(self.of_classes(right.reshape(self.shape)).T)
+        self.of_classes(out)[:] = solve_factored(factor, columns).T
         return out.ravel()
 
     def line_search(self, v: FloatArray, direction: FloatArray) -> float:
@@ -247,11 +253,15 @@ class MultinomialLoss:
     def _length(self, signed: FloatArray) -> float:
         """sum_m |sum_i a_im p_i|^2"""
         total = 0.0 if self.free else self.x0**2 * float(np.square(signed.sum(axis=0)).sum())
-        for column in np.ascontiguousarray(signed.T):
-            w = np.zeros(self.width)
-            combine(self.rows, self.wanted, column, w)
-            total += float(w @ w)
-        return total
+        sums: FloatArray
+        if self.sparse:
+            X = rows_as_matrix(self.rows, 0, self.n)
+            sums = (X if len(self.wanted) == self.n else X[self.wanted]).T @ signed
+        else:
+            sums = np.zeros((self.k, self.width))
+            for part, block in self._dense_blocks(0, len(self.wanted)):
+                np.add(sums, signed[part].T @ block, out=sums)
+        return total + float(np.square(sums).sum())
 
     def _balanced(self) -> FloatArray:
         """The probabilities, moved to the sums that a free intercept requires: those of the classes.
@@ -286,8 +296,14 @@ def solve_multinomial(
 ) -> Multinomial:
     """The solution; the gap is at most `limits.tol`, or as small as float64 allows."""
     loss = MultinomialLoss(rows, codes, k, costs, x0, free, limits.n_jobs)
-    v = np.zeros(loss.shape)
+    v: FloatArray = np.zeros(loss.shape)
     if start is not None:
         loss.of_classes(v)[:] = np.column_stack([start.W, start.bias / (x0 or 1.0)])
+    elif loss.blocked and (few := sample_of_classes(loss.wanted, loss.codes, loss.costs, loss.width, limits.seed)) is not None:
+        places, shares = few
+        sampled = np.zeros(len(codes))
+        sampled[places] = shares
+        sample = MultinomialLoss(rows, codes, k, sampled, x0, free, limits.n_jobs)
+        v = minimize(sample, v.ravel(), replace(limits, tol=JOINT_SAMPLE_TOL, progress=None))[1].reshape(loss.shape)
     found, _, steps, _ = minimize(loss, v.ravel(), limits)
     return replace(found, n_iter=steps)

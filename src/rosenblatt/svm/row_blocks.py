@@ -119,18 +119,24 @@ def penalty_diagonal(svm: BinarySVM) -> FloatArray:
 
 def draw_sample(svm: BinarySVM, seed: int) -> tuple[IntArray, FloatArray] | None:
     """Random rows, and costs that give each class its total cost; None if a sample is not worthwhile."""
-    seen = svm.visited
-    size = max(len(seen) // SAMPLE_DIVISOR, SAMPLE_ROWS_PER_COLUMN * svm.width)
+    return sample_of_classes(svm.visited, svm.signs[svm.seen], svm.costs[svm.seen], svm.width, seed)
+
+
+def sample_of_classes(
+    seen: IntArray, labels: Array, costs: FloatArray, width: int, seed: int
+) -> tuple[IntArray, FloatArray] | None:
+    """Random rows of those `seen`, whose labels and costs are given, and costs as above."""
+    size = max(len(seen) // SAMPLE_DIVISOR, SAMPLE_ROWS_PER_COLUMN * width)
     if len(seen) < max(MIN_SAMPLED_ROWS, 4 * size):
         return None
-    wanted = np.sort(np.random.default_rng(seed).choice(seen, size, replace=False))
-    costs, y = svm.costs[wanted].copy(), svm.signs[wanted]
-    for side in (1, -1):
-        part, total = costs[y == side].sum(), svm.costs[seen][svm.signs[seen] == side].sum()
+    some = np.sort(np.random.default_rng(seed).choice(len(seen), size, replace=False))
+    shares, own = costs[some].copy(), labels[some]
+    for label in np.unique(labels).tolist():
+        part, total = shares[own == label].sum(), costs[labels == label].sum()
         if part == 0.0:
             return None
-        costs[y == side] *= total / part
-    return wanted, costs
+        shares[own == label] *= total / part
+    return seen[some], shares
 
 
 def add_to_diagonal(H: FloatArray, diagonal: FloatArray) -> None:

@@ -2,7 +2,8 @@
 
 Update     H d = -g, H the Hessian at v and g the gradient;  v += t d, t = 1 unless the objective would not decrease enough.
            If the preconditioner is H itself, d is exact. A preconditioner from an earlier point, or from a sample of the rows,
-           is kept as long as the products with H that it leaves to make take less time than a new one.
+           is kept as long as the products with H that it leaves to make take less time than a new one, and used in place of H
+           as long as its steps leave little of the gradient.
 Guarantee  the objective decreases with every step; near the minimum, the error of a step is the square of that before it.
 Reference  R. Dembo, S. Eisenstat and T. Steihaug, SIAM J. Numer. Anal. 19 (1982); S. Nash, J. Comput. Appl. Math. 124 (2000).
 """
@@ -21,6 +22,7 @@ Solve: TypeAlias = Callable[[FloatArray], FloatArray]
 
 SUFFICIENT = 1e-3  # share of the expected decrease that a full step must reach
 FORCING = 0.1  # a step leaves at most this share of the gradient
+CHORD_SHARE = 0.25  # the preconditioner is used without products as long as the remainder falls to this share
 SPARE = 0.1  # share of the tolerated gap that a step may leave
 MAX_PRODUCTS = 400  # products with the Hessian in one step
 ROUNDING_SHARE = 1e-15  # decreases below this share of the objective are rounding errors
@@ -69,9 +71,10 @@ def minimize(
     value, gradient = function.at(v)
     best: Found | None = None
     steps = lost = products = 0
+    size = np.inf  # of the gradient, squared, in the norm of the preconditioner
     while True:
-        gap, done = function.gap_at(gradient), steps >= limits.max_iter
-        if done or lost or gap <= limits.tol * value:
+        gap, done, enough = function.gap_at(gradient), steps >= limits.max_iter, limits.tol * value
+        if done or lost or gap <= enough:
             found = function.solution(v, value)
             if best is None or found.gap < best.gap:
                 best, lost = found, 0
@@ -82,12 +85,15 @@ def minimize(
             limits.report(steps, gap / value)
         fresh = solve is None or products > function.matrix_passes
         if fresh:
-            solve = function.precondition()
+            solve, size = function.precondition(), np.inf
         assert solve is not None
-        if fresh and function.has_matrix:
-            direction, products = -solve(gradient), 0
-        else:
-            direction, products = conjugate_gradients(function.product, gradient, solve, SPARE * limits.tol * value)
+        exact, products = function.has_matrix and not lost, 0
+        if exact:
+            direction = -solve(gradient)
+            before, size = size, -float(gradient @ direction)
+            exact = size <= CHORD_SHARE**2 * before
+        if not exact:
+            direction, products = conjugate_gradients(function.product, gradient, solve, SPARE * enough)
         decrease = -float(gradient @ direction)
         lost += not decrease > ROUNDING_SHARE * value
         v, value, gradient = move(function, v, value, direction, decrease)
