@@ -28,12 +28,14 @@ def test_a9a_at_84_percent(tmp_path):
 
 
 def test_adult_with_its_categories(tmp_path):
-    refused = rosenblatt("train", data_file("uci/adult.data"), "-o", tmp_path / "m")
+    refused = rosenblatt("train", data_file("uci/adult.data"), "--missing", "refuse", "-o", tmp_path / "m")
     assert refused.code == 2
-    assert "line 15, column 13" in refused.err
+    assert "line 15, column 13: the value is missing" in refused.err
     target = tmp_path / "m.safetensors"
     train, test = data_file("uci/adult.data"), data_file("uci/adult.test")
-    report = rosenblatt("train", train, "--missing", "mean", "--test", test, "-o", target, "--json").json
+    report = rosenblatt("train", train, "--test", test, "-o", target, "--json").json
+    counts = "'column 1' 1,836, 'column 6' 1,843, 'column 13' 583 (category 'missing')"
+    assert any(counts in note for note in report["notes"])
     assert report["test"]["rows"] == 16281
     assert report["test"]["error"] <= 0.165
     names = list(rb.load(target).feature_names)

@@ -29,7 +29,7 @@ def test_svmlight_by_its_first_line(name):
 
 
 FILES = {
-    "uci/adult.data": (Options(missing="mean"), 14, 105, "column 14"),
+    "uci/adult.data": (Options(missing="mean"), 14, 108, "column 14"),  # with the missing cells of three columns
     "uci/spambase.data": (Options(), 57, 57, "column 57"),
     "uci/wdbc.data": (Options(label="1", ignore=("0",)), 30, 30, "column 1"),
     "uci/breast-cancer-wisconsin.data": (Options(missing="mean"), 10, 10, "column 10"),

@@ -91,7 +91,7 @@ def test_the_label_is_in_the_middle() -> None:
 
 def test_missing_values() -> None:
     with pytest.raises(
-        DataError, match=r"breast-cancer-wisconsin\.data, line 24, column 6: the value is missing; use --missing mean"
+        DataError, match=r"breast-cancer-wisconsin\.data, line 24, column 6: the value is missing; use --missing auto"
     ):
         table("uci/breast-cancer-wisconsin.data")
     data = table("uci/breast-cancer-wisconsin.data", missing="mean")

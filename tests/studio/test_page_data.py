@@ -89,7 +89,7 @@ REFUSED = [
     ("one.csv", "a,b,kind\n1,2,x\n2,3,x\n", "at least two classes are needed"),
     ("torn.csv", "a,b,kind\n1,2,x\n2,3,x,7,8\n", "torn.csv"),
     ("words.csv", "a,class\nthis,x\nthat,y\n", "no column of numbers"),
-    ("plain.csv", "a,b\nthis,x\nthat,y\n", "cannot tell which column is the label: choose it"),
+    ("plain.csv", "a,b\nthis,x\nthat,y\n", "cannot tell which column is the label; choose the label column"),
     ("picture.png", "\x89PNG\r\n\x1a\n", "picture.png"),
 ]
 

@@ -188,7 +188,7 @@ def npz() -> bytes:
         ("a.csv", b"x,y,label\n1,2,a\n3,4,a\n", "all rows have the label 'a'"),
         ("a.csv", b"word,label\nred,a\nblue,b\nred,a\nblue,b\n", "no column of numbers"),
         ("a.csv", csv_of({"x": range(60), "target": [at + 0.5 for at in range(60)]}), "quantities, not classes"),
-        ("a.csv", csv_of({"x": range(90), "target": [at * 10 for at in range(90)]}), "quantities, not classes"),
+        ("a.csv", csv_of({"x": range(90), "target": [at * 10 for at in range(90)]}), "quantities, ids or texts, not classes"),
         ("a.csv", csv_of({"u": [0.5, 1.5, 2.5, 3.5], "v": [0.1, 0.2, 0.3, 0.4]}), "cannot tell which column is the label"),
         ("a.csv", b"\x00\x01\x02", "NUL"),
         ("a.csv.gz", b"not gzip", "is not a gzip file"),

@@ -86,7 +86,7 @@ def table_of_bytes(name: str, data: bytes, label: str | None = None) -> dict[str
 def _message(error: DataError, name: str) -> str:
     """Return the message for the page, which has a menu for the label but no other command-line option."""
     if error.option == LABEL_OPTION:
-        return f"{error.problem}: choose it"
+        return f"{error.problem}; choose the label column"
     if error.option is not None:
         return f"{error.problem}: open it with rosenblatt studio {name} {error.option}"
     return str(error)
