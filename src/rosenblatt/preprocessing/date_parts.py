@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..array_types import FloatArray, IntArray
+from ..reporting.text import short
 
 SECONDS_PER_DAY, MINUTES_PER_DAY = 86_400, 1_440
 MAX_DAYS_SHOWN = 4_000_000  # beyond the year 12,000, a number is no date
@@ -84,7 +85,7 @@ def date_text(number: float, kind: str) -> str:
     ('2024-12-31', '2024-12-31 12:00', '06:00')
     """
     if not abs(number) < MAX_DAYS_SHOWN:
-        return f"{number:g}"
+        return short(number)
     moment = np.datetime64(round(number * SECONDS_PER_DAY), "s")
     if kind == "date":
         return str(moment.astype("datetime64[D]"))

@@ -35,7 +35,7 @@ class Recipe:
     >>> table = Table(("size", "color"), (np.array([1.0, 3.0]), np.array(["red", "blue"], object)))
     >>> recipe = Recipe.learn([table])
     >>> list(recipe.feature_names), recipe.rows(table).to_scipy().toarray().tolist()
-    (['size', 'color=blue', 'color=red'], [[1.0, 0.0, 1.0], [3.0, 1.0, 0.0]])
+    (['size', 'color=blue', 'color=red'], [[-1.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
     """
 
     kind: str  # kind of the training rows: "table", "sparse" or "dense"

@@ -79,7 +79,7 @@ def reliability_lines(bins: Sequence[ReliabilityBin], width: int = 12) -> list[s
     """Draw a line for each bin: the mean probability, the share of rows that have the class as a bar, and their number.
 
     >>> for line in reliability_lines([ReliabilityBin(40, 0.031, 0.05), ReliabilityBin(8, 0.96, 1.0)], 4): print(line)
-      3.1 %  ▏       5.0 % of 40
+      3.1 %  ▎       5.0 % of 40
      96.0 %  ████  100.0 % of  8
     """
     digits = max(len(count(each.rows)) for each in bins)

@@ -66,9 +66,9 @@ class Explanation:
     >>> model = model_of(rb.Perceptron(order="cyclic").fit([[0, 0], [0, 1], [1, 0], [1, 1]], ["no", "no", "no", "yes"]))
     >>> found = model.explain([[1, 1]])
     >>> found.label, found.score, found.intercept, [(each.name, each.amount) for each in found.columns]
-    ('yes', 1.0, -2.0, [('0', 2.0), ('1', 1.0)])
+    ('yes', 1.0, -4.0, [('0', 3.0), ('1', 2.0)])
     >>> [(change.column, change.old, change.new, change.label) for change in found.changes]
-    [('0', 1.0, 0.5, 'no'), ('1', 1.0, 0.0, 'no')]
+    [('0', 1.0, 0.666, 'no'), ('1', 1.0, 0.5, 'no')]
     """
 
     label: object

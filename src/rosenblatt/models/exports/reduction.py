@@ -104,7 +104,7 @@ def rounded_up(value: float) -> str:
     ('0.124', '0.5')
     """
     if not np.isfinite(value) or value <= 0.0:
-        return f"{value:g}"
+        return short(value)
     text = short(value)
     return text if float(text.replace(",", "")) >= value else short(value + 10.0 ** (int(np.floor(np.log10(value))) - 2))
 
