@@ -53,133 +53,6 @@ def _encoding(ctx: click.Context, parameter: click.Parameter, value: str | None)
         raise click.BadParameter(str(error), ctx, parameter) from None
 
 
-class Size(click.ParamType):  # type: ignore[type-arg]
-    """A number of bytes, such as 500M or 8G."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not isinstance(value, str):
-            return value
-        digits, unit = value[:-1], value[-1:].upper()
-        if unit not in SIZE_UNITS:
-            digits, unit = value, ""
-        if not (digits.isdecimal() and digits.isascii() and int(digits[:20])):
-            self.fail(f"{value!r} is not a size such as 500M or 8G", param, ctx)
-        return int(digits[:20]) * SIZE_UNITS[unit]
-
-
-_ABOUT_DATA = (
-    click.option("--format", type=click.Choice(FORMATS), help="Format of DATA, if its name does not show it."),
-    click.option("--label", metavar="COLUMN", help="Label column: a name, or a position from 0 (-1: the last)."),
-    click.option("--header/--no-header", default=None, help="Whether the table has a header line.  [default: detected]"),
-    click.option(
-        "--ignore", multiple=True, callback=_split_columns, metavar="COLUMN",
-        help="Columns to exclude, such as ids: names, or positions from 0.",
-    ),
-    click.option(
-        "--text", multiple=True, callback=_split_columns, metavar="COLUMN",
-        help="Text columns (bags of words): names, or positions from 0.",
-    ),
-    click.option(
-        "--categorical", multiple=True, callback=_split_columns, metavar="COLUMN",
-        help="Categorical columns that look numeric: names, or positions from 0.",
-    ),
-    click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark of numbers.  [default: found]"),
-    click.option(
-        "--thousands", type=click.Choice([*THOUSANDS_NAMES]), callback=_named_mark,
-        help="Mark between groups of thousands.  [default: found]",
-    ),
-    click.option(
-        "--sep", metavar="CHARACTER", callback=_separator, help="Character between cells, or: tab, space.  [default: found]"
-    ),
-    click.option(
-        "--encoding", metavar="NAME", callback=_encoding,
-        help="Encoding of text, such as windows-1252.  [default: UTF-8, or found]",
-    ),
-    click.option(
-        "--dates", type=click.Choice(["auto", "ignore", "dmy", "mdy"]), default="auto", show_default=True,
-        help="Columns of dates: read as numbers, or left out; dmy, mdy: with the day or the month first.",
-    ),
-    click.option("--zero-based", is_flag=True, help="svmlight: column numbers start at 0."),
-    click.option(
-        "--sheet", metavar="SHEET",
-        help="Sheet of a workbook, or file in a zip archive: a name, or a number from 1.  [default: the first, the only one]",
-    ),
-    click.option(
-        "--max-memory", type=Size(), metavar="SIZE",
-        help="Memory that DATA may take, such as 8G.  [default: 80 % of what is free; 200 times the size of a compressed file]",
-    ),
-)  # fmt: skip
-
-
-def _missing(default: str) -> Callable[[Command], Command]:
-    return click.option(
-        "--missing", type=click.Choice(MISSING_CHOICES), default=default, show_default=True,
-        help="Missing cells: refuse the file, or fill them with the mean or median (auto) of the column. "
-        "Missing categories are a category of their own.",
-    )  # fmt: skip
-
-
-def about_data(command: Command) -> Command:
-    """Add the options that describe how a file is read; `options_of` collects them."""
-    for option in (_missing("refuse"), *reversed(_ABOUT_DATA)):
-        command = option(command)
-    return command
-
-
-def about_training_data(command: Command) -> Command:
-    """Add the options that describe how a file is read and its missing cells are filled; `options_of` collects them."""
-    indicator = click.option(
-        "--missing-indicator", is_flag=True, help="Add a feature for each numeric column with missing cells, which marks them."
-    )
-    for option in (indicator, _missing("auto"), *reversed(_ABOUT_DATA)):
-        command = option(command)
-    return command
-
-
-def options_of(given: dict[str, Any], **more: Any) -> Options:
-    """Remove the options of `about_data` from a command's arguments and return them as `Options`."""
-    names = (
-        "format", "label", "header", "ignore", "text", "categorical", "missing", "decimal", "thousands", "sep", "encoding",
-        "dates", "zero_based", "sheet", "max_memory",
-    )  # fmt: skip
-    more["missing_indicator"] = given.pop("missing_indicator", False)
-    return Options(**{name: given.pop(name) for name in names}, **more)
-
-
-def options_for(model: Model, given: dict[str, Any]) -> Options:
-    """Return the options for reading a model's input: those of its training file, unless given on the command line."""
-    if model.recipe is not None and model.recipe.kind == "mail":
-        from .console import Failure
-
-        raise Failure("the model is a mail filter, which has no columns; use `rosenblatt mail classify`")
-    context = click.get_current_context()
-    explicit = {name for name in given if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT}
-    stored = model.provenance.get("reading", {})
-    given.update({name: stored[name] for name in ("label", "missing", "zero_based") if name in stored and name not in explicit})
-    recipe = model.recipe
-    if recipe is None:
-        return options_of(given, required=model.names) if model.names else options_of(given, required_width=model.n_features)
-    given.update(text=recipe.text, categorical=recipe.categorical)
-    from ..data.readers.kinds import form_from_json
-
-    forms = {name: form_from_json(form) for name, form in stored.get("forms", {}).items()}
-    return options_of(given, required=recipe.required, numeric=recipe.number_names, forms=forms, values=recipe.values)
-
-
-class AlgorithmName(click.Choice[str]):
-    """A name in the catalog, or "auto"; the error suggests the most similar name."""
-
-    def __init__(self) -> None:
-        super().__init__(["auto", *ALGORITHMS])
-
-    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
-        similar = difflib.get_close_matches(str(value), self.choices, 1)
-        hint = f"did you mean {similar[0]!r}?" if similar else f"choose from {', '.join(self.choices)}"
-        return f"unknown algorithm {value!r}; {hint}"
-
-
 # --- numbers, with errors in the words of `validation.py` ---------------------------------------------------------------------
 
 
@@ -267,6 +140,137 @@ def _in_range(
 
 def _bound(value: float) -> str:
     return str(value) if isinstance(value, int) else short(value, 6)
+
+
+class Size(click.ParamType):  # type: ignore[type-arg]
+    """A number of bytes, such as 500M or 8G."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        digits, unit = value[:-1], value[-1:].upper()
+        if unit not in SIZE_UNITS:
+            digits, unit = value, ""
+        if not (digits.isdecimal() and digits.isascii() and int(digits[:20])):
+            self.fail(f"{value!r} is not a size such as 500M or 8G", param, ctx)
+        return int(digits[:20]) * SIZE_UNITS[unit]
+
+
+_ABOUT_DATA = (
+    click.option("--format", type=click.Choice(FORMATS), help="Format of DATA, if its name does not show it."),
+    click.option("--label", metavar="COLUMN", help="Label column: a name, or a position from 0 (-1: the last)."),
+    click.option("--header/--no-header", default=None, help="Whether the table has a header line.  [default: detected]"),
+    click.option(
+        "--skip-lines", type=WholeNumber(0), default=0, metavar="N",
+        help="Delimited text: leave out N lines above the table, such as a title.",
+    ),
+    click.option(
+        "--ignore", multiple=True, callback=_split_columns, metavar="COLUMN",
+        help="Columns to exclude, such as ids: names, or positions from 0.",
+    ),
+    click.option(
+        "--text", multiple=True, callback=_split_columns, metavar="COLUMN",
+        help="Text columns (bags of words): names, or positions from 0.",
+    ),
+    click.option(
+        "--categorical", multiple=True, callback=_split_columns, metavar="COLUMN",
+        help="Categorical columns that look numeric: names, or positions from 0.",
+    ),
+    click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark of numbers.  [default: found]"),
+    click.option(
+        "--thousands", type=click.Choice([*THOUSANDS_NAMES]), callback=_named_mark,
+        help="Mark between groups of thousands.  [default: found]",
+    ),
+    click.option(
+        "--sep", metavar="CHARACTER", callback=_separator, help="Character between cells, or: tab, space.  [default: found]"
+    ),
+    click.option(
+        "--encoding", metavar="NAME", callback=_encoding,
+        help="Encoding of text, such as windows-1252.  [default: UTF-8, or found]",
+    ),
+    click.option(
+        "--dates", type=click.Choice(["auto", "ignore", "dmy", "mdy"]), default="auto", show_default=True,
+        help="Columns of dates: read as numbers, or left out; dmy, mdy: with the day or the month first.",
+    ),
+    click.option("--zero-based", is_flag=True, help="svmlight: column numbers start at 0."),
+    click.option(
+        "--sheet", metavar="SHEET",
+        help="Sheet of a workbook, or file in a zip archive: a name, or a number from 1.  [default: the first, the only one]",
+    ),
+    click.option(
+        "--max-memory", type=Size(), metavar="SIZE",
+        help="Memory that DATA may take, such as 8G.  [default: 80 % of what is free; 200 times the size of a compressed file]",
+    ),
+)  # fmt: skip
+
+
+def _missing(default: str) -> Callable[[Command], Command]:
+    return click.option(
+        "--missing", type=click.Choice(MISSING_CHOICES), default=default, show_default=True,
+        help="Missing cells: refuse the file, or fill them with the mean or median (auto) of the column. "
+        "Missing categories are a category of their own.",
+    )  # fmt: skip
+
+
+def about_data(command: Command) -> Command:
+    """Add the options that describe how a file is read; `options_of` collects them."""
+    for option in (_missing("refuse"), *reversed(_ABOUT_DATA)):
+        command = option(command)
+    return command
+
+
+def about_training_data(command: Command) -> Command:
+    """Add the options that describe how a file is read and its missing cells are filled; `options_of` collects them."""
+    indicator = click.option(
+        "--missing-indicator", is_flag=True, help="Add a feature for each numeric column with missing cells, which marks them."
+    )
+    for option in (indicator, _missing("auto"), *reversed(_ABOUT_DATA)):
+        command = option(command)
+    return command
+
+
+def options_of(given: dict[str, Any], **more: Any) -> Options:
+    """Remove the options of `about_data` from a command's arguments and return them as `Options`."""
+    names = (
+        "format", "label", "header", "skip_lines", "ignore", "text", "categorical", "missing", "decimal", "thousands",
+        "sep", "encoding", "dates", "zero_based", "sheet", "max_memory",
+    )  # fmt: skip
+    more["missing_indicator"] = given.pop("missing_indicator", False)
+    return Options(**{name: given.pop(name) for name in names}, **more)
+
+
+def options_for(model: Model, given: dict[str, Any]) -> Options:
+    """Return the options for reading a model's input: those of its training file, unless given on the command line."""
+    if model.recipe is not None and model.recipe.kind == "mail":
+        from .console import Failure
+
+        raise Failure("the model is a mail filter, which has no columns; use `rosenblatt mail classify`")
+    context = click.get_current_context()
+    explicit = {name for name in given if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT}
+    stored = model.provenance.get("reading", {})
+    given.update({name: stored[name] for name in ("label", "missing", "zero_based") if name in stored and name not in explicit})
+    recipe = model.recipe
+    if recipe is None:
+        return options_of(given, required=model.names) if model.names else options_of(given, required_width=model.n_features)
+    given.update(text=recipe.text, categorical=recipe.categorical)
+    from ..data.readers.kinds import form_from_json
+
+    forms = {name: form_from_json(form) for name, form in stored.get("forms", {}).items()}
+    return options_of(given, required=recipe.required, numeric=recipe.number_names, forms=forms, values=recipe.values)
+
+
+class AlgorithmName(click.Choice[str]):
+    """A name in the catalog, or "auto"; the error suggests the most similar name."""
+
+    def __init__(self) -> None:
+        super().__init__(["auto", *ALGORITHMS])
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        similar = difflib.get_close_matches(str(value), self.choices, 1)
+        hint = f"did you mean {similar[0]!r}?" if similar else f"choose from {', '.join(self.choices)}"
+        return f"unknown algorithm {value!r}; {hint}"
 
 
 # --- options of several commands -------------------------------------------------------------------------------------------

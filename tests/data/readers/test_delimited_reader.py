@@ -349,14 +349,14 @@ def test_pipes_separate_cells_and_may_stand_at_the_beginning_of_a_comment(kernel
     assert (data.n_rows, data.features.shape) == (4, (4, 2))
 
 
-LINES_ABOVE = "the line has 1 cell, the rows below have 3; if it is a title or a comment, delete it"
+LINES_ABOVE = "the line has 1 cell, the rows below have 3; if it is a title or a comment, use --skip-lines"
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (b"# by hand\na,b,label\n1,2,x\n3,4,y\n", f"line 1: {LINES_ABOVE}"),
-        (b"\nThe title\nand more\na,b,label\n1,2,x\n3,4,y\n", f"line 2: {LINES_ABOVE}"),
+        (b"# by hand\na,b,label\n1,2,x\n3,4,y\n", f"line 1: {LINES_ABOVE} 1"),
+        (b"\nThe title\nand more\na,b,label\n1,2,x\n3,4,y\n", f"line 2: {LINES_ABOVE} 3"),
         (b"1,2\n1,2,x\n", "line 2: the row has 3 cells instead of 2"),
         ("a,größe,label\n1,2,x\n3,4,ü\n".encode("latin-1"), f"line 1: the name of column 1 is not UTF-8; {UTF8}"),
         ("a,b,label\n1,2,x\n3,4,ü\n".encode("latin-1"), f"line 3, column label: the cell is not UTF-8; {UTF8}"),

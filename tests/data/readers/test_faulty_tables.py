@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from reading_files import outcome, read
 
+from rosenblatt.data.readers import Options
+
 both = pytest.mark.parametrize("kernel", [True, False], ids=["kernel", "definition"])
 
 ROWS = b"age,city,churn\n31,Oslo,yes\n42,Rome,no\n53,Oslo,yes\n64,Rome,no\n"
@@ -14,7 +16,10 @@ ROWS = b"age,city,churn\n31,Oslo,yes\n42,Rome,no\n53,Oslo,yes\n64,Rome,no\n"
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"Customers 2024,,\n" + ROWS, "line 1: only 1 of 3 cells is filled; if it is a title or a comment, delete it"),
+        (
+            b"Customers 2024,,\n" + ROWS,
+            "line 1: only 1 of 3 cells is filled; if it is a title or a comment, use --skip-lines 1",
+        ),
         (
             ROWS + b"Total,,\n",
             "line 6, column age: 'Total' is not a number, but the column is numeric; delete the line",
@@ -37,6 +42,20 @@ ROWS = b"age,city,churn\n31,Oslo,yes\n42,Rome,no\n53,Oslo,yes\n64,Rome,no\n"
 )
 def test_the_line_and_the_remedy_are_named(content: bytes, sentence: str, kernel: bool) -> None:
     assert sentence in str(outcome("csv", content, kernel))
+
+
+@both
+def test_lines_above_a_table_are_left_out_and_counted(kernel: bool) -> None:
+    title = b'Customers; "all" of them\n\n,as of 2024\n'
+    error = str(outcome("csv", title + ROWS, kernel))
+    assert "line 1: the line has 1 cell; if it is a title or a comment, use --skip-lines 3" in error
+    data = read("csv", title + ROWS, kernel, skip_lines=3)
+    assert (data.features.names, data.n_rows, data.label_name) == (("age", "city"), 4, "churn")
+    late = outcome("csv", title + ROWS + b"old,Oslo,yes\n", kernel, skip_lines=3)
+    assert "line 9, column age: 'old' is not a number" in str(late)
+    assert "no row is left after the 9 lines of --skip-lines" in str(outcome("csv", title + ROWS, kernel, skip_lines=9))
+    with pytest.raises(ValueError, match="skip_lines must be at least 0, got -1"):
+        Options(skip_lines=-1)
 
 
 @both

@@ -186,3 +186,9 @@ sys.exit(" ".join(name for name in sys.modules if name.split(".")[0] in heavy or
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_lines_are_left_out_of_delimited_text_only(tmp_path):
+    (tmp_path / "rows.jsonl").write_text('{"a": 1, "y": 0}\n{"a": 2, "y": 1}\n')
+    with pytest.raises(DataError, match="--skip-lines is for delimited text, and this file is read as jsonl"):
+        read(tmp_path / "rows.jsonl", Options(skip_lines=1))

@@ -38,6 +38,7 @@ class Options:
     format: str | None = None  # one of FORMATS; None: by the file's extension or contents
     label: str | None = None  # the label column; None: found by its name or contents
     header: bool | None = None  # whether the first line of a table holds names; None: decided by its contents
+    skip_lines: int = 0  # delimited text: lines above the table to leave out, such as a title
     ignore: tuple[str, ...] = ()  # columns to leave out
     text: tuple[str, ...] = ()  # columns of text, which become bags of words
     categorical: tuple[str, ...] = ()  # categorical columns, even if their cells look like numbers
@@ -69,6 +70,8 @@ class Options:
             raise ValueError(f"decimal and thousands must differ, got {self.decimal!r} for both")
         if self.sep is not None and not (len(self.sep) == 1 and (self.sep in SEPARATORS or self.sep in "\t ")):
             raise ValueError(f"sep must be a comma, a semicolon, a tab, a blank or another mark, got {self.sep!r}")
+        if self.skip_lines < 0:
+            raise ValueError(f"skip_lines must be at least 0, got {self.skip_lines}")
         if self.encoding is not None:
             from .encoding import check_encoding
 

@@ -69,6 +69,7 @@ class _Reader:
     def _lay_out(self) -> tuple[bytes, Layout]:
         """The delimiter and the layout, by the first rows; a header is consumed."""
         window, options = self.window, self.options
+        self._skip_lines()
         second = window.buffer.index(b"\n") + 1
         if window.buffer[0] == COMMENT and window.buffer.find(b"|", second, window.buffer.find(b"\n", second, window.stop)) < 0:
             window.consume(second)
@@ -81,7 +82,7 @@ class _Reader:
         found = _with_last_name(found)
         width = len(found[0][1])
         alike = next((k for k, (_, cells, _) in enumerate(found) if len(cells) != width), len(found))
-        self._check_title([len(cells) for _, cells, _ in found], alike, found[0][0])
+        self._check_title(found, alike)
         if options.header is None and options.required is None:
             self._check_title_of_one_cell(found)
         if alike == 1 < len(found):
@@ -90,6 +91,15 @@ class _Reader:
         if layout.header:
             window.consume(found[0][2])
         return delimiter, layout if note is None else replace(layout, note=f"{note}; {layout.note}")
+
+    def _skip_lines(self) -> None:
+        """Consume the lines above the table that the options leave out."""
+        window = self.window
+        for _ in range(self.options.skip_lines):
+            window.consume(window.buffer.find(b"\n", 0, window.stop) + 1)
+            if not window.stop and not window.fill():
+                lines = plural(self.options.skip_lines, "line")
+                raise DataError(self.source.name, f"no row is left after the {lines} of --skip-lines")
 
     def _first_records(self, kind: str) -> tuple[bytes, list[Record]]:
         """The delimiter and the first records, which decide the layout."""
@@ -204,16 +214,17 @@ class _Reader:
             at = after
         return at
 
-    def _check_title(self, widths: list[int], alike: int, at: int) -> None:
+    def _check_title(self, found: list[Record], alike: int) -> None:
         """Raise DataError if the first line, or some lines of one cell, stand above rows with more cells."""
+        widths = [len(cells) for _, cells, _ in found]
         rows = widths[alike:]
         above = alike == 1 or (widths[0] == 1 and alike < len(rows))
         if above and len(rows) > 1 and len(set(rows)) == 1 and rows[0] > widths[0]:
             sentence = f"the line has {plural(widths[0], 'cell')}, the rows below have {count(rows[0])}"
-            advice = "if it is a title or a comment, delete it"
+            more = ""
             if 1 < widths[0] == rows[0] - 1:
-                advice += "; if it lacks the name of the first column, such as that of row numbers, write it there"
-            raise DataError(self.source.name, sentence, self.window.line_at(at), advice=advice)
+                more = "; if it lacks the name of the first column, such as that of row numbers, write it there"
+            raise self._title(sentence, found[0], found[alike], more)
 
     def _check_title_of_one_cell(self, found: list[Record]) -> None:
         """Raise DataError if only one cell of the first line is filled, and at least three cells of most rows below."""
@@ -221,9 +232,15 @@ class _Reader:
         if filled[0] == 1 and len(filled) > 2 and sum(n > 2 for n in filled) > len(filled) // 2:
             cells = found[0][1]
             if not any(map(is_number, cells)):
-                sentence = f"only 1 of {count(len(cells))} cells is filled"
-                line = self.window.line_at(found[0][0])
-                raise DataError(self.source.name, sentence, line, advice="if it is a title or a comment, delete it")
+                sentence = f"only 1 of {count(len(cells))} cells is filled" if len(cells) > 1 else "the line has 1 cell"
+                raise self._title(sentence, found[0], next(row for row, n in zip(found, filled, strict=False) if n > 2))
+
+    def _title(self, sentence: str, title: Record, below: Record, more: str = "") -> DataError:
+        """The error of lines above a table, of which `below` is the first line."""
+        skipped = self.window.line_at(below[0]) - 1
+        advice = f"if it is a title or a comment, use --skip-lines {skipped}{more}"
+        line = self.window.line_at(title[0])
+        return DataError(self.source.name, sentence, line, option=f"--skip-lines {skipped}", advice=advice)
 
     def _check_width(self, cells: list[bytes], width: int, at: int) -> None:
         if len(cells) != width:

@@ -107,18 +107,26 @@ def chunks(path: str | Path | Source, options: Options | None = None, size: int 
 
 
 def _read(source: Source, options: Options) -> Data:
-    kind = format_of(source, options)
-    check_first_bytes(source, kind)
+    kind = _checked_format(source, options)
     reader, _ = _readers(kind)
     return _with_absent_columns(_with_encoding(reader(source, options), source, options), options)
 
 
 def _chunks(source: Source, options: Options, size: int) -> Iterator[Data]:
-    kind = format_of(source, options)
-    check_first_bytes(source, kind)
+    kind = _checked_format(source, options)
     _, chunk_reader = _readers(kind)
     for data in chunk_reader(source, options, size):
         yield _with_absent_columns(_with_encoding(data, source, options), options)
+
+
+def _checked_format(source: Source, options: Options) -> str:
+    kind = format_of(source, options)
+    check_first_bytes(source, kind)
+    if options.skip_lines and kind not in ("csv", "tsv"):
+        raise DataError(
+            source.name, f"--skip-lines is for delimited text, and this file is read as {kind}", option="--format csv"
+        )
+    return kind
 
 
 def _with_encoding(data: Data, source: Source, options: Options) -> Data:
