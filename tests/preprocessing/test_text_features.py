@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 from tables import cut, dense, strings, table
 
 from rosenblatt.data.table import DataError, Table
 from rosenblatt.preprocessing.recipe import Recipe
+from rosenblatt.preprocessing.text import plain_grams
 from rosenblatt.preprocessing.text_kinds import WEIGHTS, TextKind, joined_name, parse_text_features
 
 WEIGHT_SETTINGS = {
@@ -37,6 +38,13 @@ def oracle(kind: TextKind, texts: list[str]) -> TfidfVectorizer:
     return made.fit(texts)
 
 
+@pytest.fixture
+def compiled(monkeypatch):
+    """Count the grams of all texts with compiled code, however few they are."""
+    monkeypatch.setattr(plain_grams, "COMPILED_FROM", 0)
+    monkeypatch.setattr(plain_grams, "IMPORT_FROM", 0)
+
+
 def learned(texts: list[str], features: str, places: tuple[int, ...] = ()) -> Recipe:
     chunks = cut(Table(("t",), (strings(*texts),)), places)
     return Recipe.learn(chunks, text=("t",), text_features=features)
@@ -44,7 +52,18 @@ def learned(texts: list[str], features: str, places: tuple[int, ...] = ()) -> Re
 
 @settings(deadline=None)
 @given(TEXTS, KINDS, st.integers(0, 8))
-def test_grams_and_values_are_scikit_learns(texts, kind, place):
+def test_grams_and_values_of_few_texts_are_scikit_learns(texts, kind, place):
+    check_grams_and_values(texts, kind, place)
+
+
+@pytest.mark.usefixtures("compiled")
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(TEXTS, KINDS, st.integers(0, 8))
+def test_grams_and_values_of_many_texts_are_scikit_learns(texts, kind, place):
+    check_grams_and_values(texts, kind, place)
+
+
+def check_grams_and_values(texts: list[str], kind: TextKind, place: int) -> None:
     texts = [text.encode("utf-8", "replace").decode() for text in texts]
     try:
         expected = oracle(kind, texts)
@@ -62,6 +81,24 @@ def test_grams_and_values_are_scikit_learns(texts, kind, place):
             dense(recipe.rows(table(t=strings(*some)))), expected.transform(some).toarray(), rtol=1e-14, atol=1e-300
         )
     assert Recipe.from_parts(*recipe.to_parts()) == recipe
+
+
+@settings(deadline=None)
+@given(TEXTS, KINDS, st.integers(0, 8))
+def test_few_and_many_texts_have_the_same_bits(texts, kind, place):
+    found = []
+    for limit in (0, 1000):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(plain_grams, "COMPILED_FROM", limit)
+            patch.setattr(plain_grams, "IMPORT_FROM", limit)
+            try:
+                recipe = learned(texts, kind.name, (min(place, len(texts)),))
+            except DataError as error:
+                found.append((str(error),))
+            else:
+                rows = recipe.rows(table(t=strings(*texts, *LATER)))
+                found.append((recipe, *(array.tolist() for array in (rows.values, rows.indices, rows.indptr))))
+    assert found[0] == found[1]
 
 
 def test_parts_stand_side_by_side_with_length_one():
@@ -101,6 +138,7 @@ def test_lone_surrogates_are_question_marks():
     assert Recipe.from_parts(*recipe.to_parts()) == recipe
 
 
+@pytest.mark.usefixtures("compiled")
 def test_rows_do_not_depend_on_blocks(monkeypatch):
     texts = [" ".join(f"word{k * j % 17}" for j in range(k % 9)) for k in range(40)]
     expected = dense(learned(texts, "words-2").rows(table(t=strings(*texts))))
@@ -111,6 +149,7 @@ def test_rows_do_not_depend_on_blocks(monkeypatch):
     assert np.array_equal(dense(recipe.rows(table(t=strings(*texts)))), expected)
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("places", [(), (3,), (1, 2, 3, 4, 5)])
 def test_grams_beyond_the_limit_are_not_counted(monkeypatch, places):
     monkeypatch.setattr("rosenblatt.preprocessing.text_features.MAX_GRAMS_COUNTED", 5)
@@ -120,6 +159,7 @@ def test_grams_beyond_the_limit_are_not_counted(monkeypatch, places):
     assert "of the first 5 distinct ones" in recipe.notes[0]
 
 
+@pytest.mark.usefixtures("compiled")
 def test_the_most_frequent_grams_are_kept(monkeypatch):
     monkeypatch.setattr("rosenblatt.preprocessing.text_features.MAX_GRAMS", 2)
     assert learned(["aa bb cc", "bb cc", "cc aa bb", "bb"], "words").strings[0].parts[0].grams == ("bb", "cc")

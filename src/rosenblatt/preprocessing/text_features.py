@@ -11,38 +11,25 @@ with a blank before and after each part (analyzer="char_wb"). A missing cell is 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..array_types import Array, FloatArray, IntArray
 from ..data.csr import CSRMatrix, hstack, row_pointers
-from ..kernels.text.hashing import normalize_rows
-from ..kernels.text.vocabulary import GramTable
-from .text.blocks import Block, GramCutter, split_blocks
-from .text.gram_tables import GramCounter, find_known, make_table
+from .text.plain_grams import are_few, count_rows_of, find_places, normalize_rows
 from .text_kinds import TextKind
+
+if TYPE_CHECKING:
+    from ..kernels.text.vocabulary import GramTable
+    from .text.gram_tables import GramCounter
 
 MIN_ROWS_OF_A_GRAM = 2  # rarer grams are left out
 MAX_GRAMS_COUNTED = 1 << 22  # distinct grams of a column
 MAX_GRAMS = 1 << 20  # features of a kind of grams; the most frequent ones are kept
-
-# --- Words
-
-_WORD = re.compile(r"\w\w+")
-
-
-def words_of(text: str) -> list[str]:
-    """The words of a text.
-
-    >>> words_of("The cat, the CAT: a 2nd one!")
-    ['the', 'cat', 'the', 'cat', '2nd', 'one']
-    """
-    return _WORD.findall(text.lower())
-
 
 # --- Features
 
@@ -60,7 +47,13 @@ class Grams:
 
     @cached_property
     def _table(self) -> GramTable:
+        from .text.gram_tables import make_table
+
         return make_table(self.grams)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {gram: place for place, gram in enumerate(self.grams)}
 
     def feature_name(self, column: str, feature: int) -> str:
         """The column and the gram; characters are quoted, because of their blanks."""
@@ -69,23 +62,35 @@ class Grams:
 
     def sparse(self, texts: list[str]) -> CSRMatrix:
         """The values of texts."""
+        if are_few(sum(map(len, texts))):
+            places, times, indptr = find_places(texts, self.kind, self._places)
+            values = self._weigh(places, times)
+            normalize_rows(values, indptr)
+            return CSRMatrix(values, places, indptr, len(self.grams))
+        return self._sparse_of_many(texts)
+
+    def _sparse_of_many(self, texts: list[str]) -> CSRMatrix:
+        from ..kernels.text import hashing
+        from .text.gram_tables import CellCutter, find_known, split_cells
+
         indices: list[IntArray] = [np.empty(0, np.int32)]
         values: list[FloatArray] = [np.empty(0)]
         counts: list[IntArray] = [np.empty(0, np.int64)]
-        for places, times, indptr in find_known(_blocks(texts), _Cutter.of(self.kind), self._table, len(self.grams)):
+        for places, times, indptr in find_known(split_cells(texts), CellCutter.of(self.kind), self._table, len(self.grams)):
             indices.append(places.copy())
-            values.append(self._values(places, times, indptr))
+            values.append(self._weigh(places, times))
+            hashing.normalize_rows(values[-1], indptr, True)
             counts.append(np.diff(indptr).astype(np.int64))
         return CSRMatrix(np.concatenate(values), np.concatenate(indices), row_pointers(np.concatenate(counts)), len(self.grams))
 
-    def _values(self, places: IntArray, counts: IntArray, indptr: IntArray) -> FloatArray:
+    def _weigh(self, places: IntArray, counts: IntArray) -> FloatArray:
+        """The values of grams that occur so many times, before rows get their length."""
         weight = self.kind.weight
         values = np.ones(len(places)) if weight == "binary" else counts.astype(np.float64)
         if weight == "log-tfidf":
             values = np.log(values) + 1.0
         if self.idf is not None:
             values *= self.idf[places]
-        normalize_rows(values, indptr, True)
         return values
 
 
@@ -128,68 +133,63 @@ class TextStatistics:
     """Counts the grams of the cells of a column, in one pass; chunk boundaries do not change the result."""
 
     def __init__(self, kinds: tuple[TextKind, ...]) -> None:
-        self._counters = [(kind, GramCounter(_Cutter.of(kind), MAX_GRAMS_COUNTED)) for kind in kinds]
         self.kinds, self.rows = kinds, 0
+        self._few: list[str] | None = []  # all texts so far; None once they are counted
+        self._chars = 0
+        self._counters: list[GramCounter] = []
 
     @property
     def truncated(self) -> bool:
         """Whether grams beyond the limit were not counted."""
-        return any(counter.truncated for _, counter in self._counters)
+        return any(counter.truncated for counter in self._counters)
 
     def add(self, cells: Iterable[str | None]) -> None:
         texts = _texts(cells)
         self.rows += len(texts)
-        for block in _blocks(texts):
-            for _, counter in self._counters:
+        self._chars += sum(map(len, texts))
+        if self._few is None:
+            self._count(texts)
+            return
+        self._few.extend(texts)
+        if not are_few(self._chars):
+            texts, self._few = self._few, None
+            self._count(texts)
+
+    def _count(self, texts: list[str]) -> None:
+        from .text.gram_tables import CellCutter, GramCounter, split_cells
+
+        self._counters = self._counters or [GramCounter(CellCutter.of(kind), MAX_GRAMS_COUNTED) for kind in self.kinds]
+        for block in split_cells(texts):
+            for counter in self._counters:
                 counter.add(block)
 
     def finish(self, name: str) -> TextFeatures:
         """The features; there are no parts if no gram is in two rows."""
-        parts = (self._grams(kind, counter) for kind, counter in self._counters)
-        return TextFeatures(name, tuple(part for part in parts if part.grams))
+        if self._few is None:
+            found = [_frequent(counter) for counter in self._counters]
+        else:
+            found = [
+                {gram: n for gram, n in count_rows_of(self._few, kind).items() if n >= MIN_ROWS_OF_A_GRAM}
+                for kind in self.kinds
+            ]
+        return TextFeatures(name, tuple(self._grams(kind, rows) for kind, rows in zip(self.kinds, found, strict=True) if rows))
 
-    def _grams(self, kind: TextKind, counter: GramCounter) -> Grams:
-        rows = counter.rows
-        kept = np.flatnonzero(rows >= MIN_ROWS_OF_A_GRAM)
-        if len(kept) > MAX_GRAMS:
-            kept = np.sort(kept[np.argsort(-rows[kept], kind="stable")[:MAX_GRAMS]])
-        named = sorted(zip(counter.grams(kept), rows[kept].tolist(), strict=True))
-        idf = None
-        if kind.uses_idf:
-            frequencies = np.array([1.0 + each for _, each in named])
-            idf = np.log((1.0 + self.rows) / frequencies) + 1.0
-        return Grams(kind, tuple(gram for gram, _ in named), idf)
-
-
-# --- Texts for the kernels
+    def _grams(self, kind: TextKind, rows: dict[str, int]) -> Grams:
+        grams = tuple(sorted(rows))
+        if not kind.uses_idf:
+            return Grams(kind, grams)
+        frequencies = np.array([1.0 + rows[gram] for gram in grams])
+        return Grams(kind, grams, np.log((1.0 + self.rows) / frequencies) + 1.0)
 
 
-@dataclass(frozen=True)
-class _Cutter(GramCutter):
-    """Splits cells, of which some may have characters that no file can hold: these are replaced by question marks."""
-
-    @classmethod
-    def of(cls, kind: TextKind) -> _Cutter:
-        return cls("word" if kind.unit == "words" else "char_wb", kind.low, kind.high, True, _reject)
-
-    def encode(self, texts: list[str]) -> Block:
-        try:
-            return super().encode(texts)
-        except _SurrogateError:
-            return super().encode([text.encode("utf-8", "replace").decode() for text in texts])
-
-
-class _SurrogateError(Exception):
-    pass
-
-
-def _reject(text: str) -> None:
-    raise _SurrogateError
+def _frequent(counter: GramCounter) -> dict[str, int]:
+    """The number of texts of each gram that occurs in enough of them; of too many grams, those in the most texts."""
+    rows = counter.rows
+    kept = np.flatnonzero(rows >= MIN_ROWS_OF_A_GRAM)
+    if len(kept) > MAX_GRAMS:
+        kept = np.sort(kept[np.argsort(-rows[kept], kind="stable")[:MAX_GRAMS]])
+    return dict(zip(counter.grams(kept), rows[kept].tolist(), strict=True))
 
 
 def _texts(cells: Iterable[str | None]) -> list[str]:
     return [cell or "" for cell in cells]
-
-
-def _blocks(texts: list[str]) -> Iterator[list[str]]:
-    return split_blocks(texts, lambda text: text)

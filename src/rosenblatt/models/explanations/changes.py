@@ -25,7 +25,8 @@ from ...array_types import FloatArray
 from ...preprocessing.categorical import Categories
 from ...preprocessing.date_parts import MINUTES_PER_DAY
 from ...preprocessing.sources import along_input
-from ...preprocessing.text_features import TextFeatures, words_of
+from ...preprocessing.text.plain_grams import words_of
+from ...preprocessing.text_features import TextFeatures
 from .row import Cell, Row
 
 # Columns that are listed in a joint change, and columns whose changes are verified with the model.

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from ...array_types import Array, IntArray
 from ...kernels.text.hashing import hash_grams
 from ...kernels.text.vocabulary import GramTable, count_rows, enter_all, look_up
-from .blocks import Buffers, GramCutter, join_pieces
+from ..text_kinds import TextKind
+from .blocks import Block, Buffers, GramCutter, join_pieces, split_blocks
 
 # The initial size of a table that counts grams.
 FIRST_ENTRIES, FIRST_BYTES = 1 << 12, 1 << 15
@@ -115,3 +117,34 @@ def find_known(
         look_up(cutter.rules(block), block.text, block.bounds, grams, hashes, table, bits, rows)
         found = int(rows.indptr[-1])
         yield rows.indices[:found], rows.counts[:found], rows.indptr
+
+
+# --- Cells of a column of text
+
+
+@dataclass(frozen=True)
+class CellCutter(GramCutter):
+    """Splits cells, of which some may have characters that no file can hold: these are replaced by question marks."""
+
+    @classmethod
+    def of(cls, kind: TextKind) -> CellCutter:
+        return cls("word" if kind.unit == "words" else "char_wb", kind.low, kind.high, True, _reject)
+
+    def encode(self, texts: list[str]) -> Block:
+        try:
+            return super().encode(texts)
+        except _SurrogateError:
+            return super().encode([text.encode("utf-8", "replace").decode() for text in texts])
+
+
+class _SurrogateError(Exception):
+    pass
+
+
+def _reject(text: str) -> None:
+    raise _SurrogateError
+
+
+def split_cells(texts: list[str]) -> Iterator[list[str]]:
+    """The texts of cells in blocks."""
+    return split_blocks(texts, lambda text: text)
