@@ -144,7 +144,7 @@ def test_dates_in_sql_are_refused() -> None:
 
 
 @pytest.mark.parametrize("features", ["binary", "words-3", "words-2:tfidf,chars-2-4", "words-2-2:counts", "chars-1-3:binary"])
-@pytest.mark.parametrize("language", ["json"])
+@pytest.mark.parametrize("language", ["json", "js"])
 def test_texts_are_scored_as_by_the_model(language: str, features: str, tmp_path: Any) -> None:
     texts = [
         "The cat sat on the mat", "a DOG sat; the cat ran, ran, ran", "the mat\tran", "İstanbul the dog ran", None, "a b c the",

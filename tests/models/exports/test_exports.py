@@ -324,7 +324,7 @@ def test_votes_and_single_classes_are_refused(to):
         to(one)
 
 
-@pytest.mark.parametrize("to", [to_onnx, to_c, to_sql, to_javascript])
+@pytest.mark.parametrize("to", [to_onnx, to_c, to_sql])
 def test_text_columns_are_refused(to):
     with pytest.raises(ExportError, match=r"export does not support text columns \('message'\)"):
         to(with_recipe(Recipe(3, strings=[words("message", "cash")])))

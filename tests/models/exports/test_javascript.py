@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shutil
 import subprocess
+import unicodedata
 from typing import Any
 
 import numpy as np
@@ -20,9 +22,11 @@ from commands import rosenblatt
 from rosenblatt.data.readers.cells import MISSING
 from rosenblatt.data.readers.dates import DateForm
 from rosenblatt.data.readers.notation import NumberForm
-from rosenblatt.data.table import number_as_text
+from rosenblatt.data.table import Data, Table, number_as_text
 from rosenblatt.models.exports.formula import ExportError
 from rosenblatt.models.exports.javascript import _sections, to_javascript
+from rosenblatt.models.state import model_of
+from rosenblatt.preprocessing.recipe import Recipe as TableRecipe
 
 pytestmark = pytest.mark.once
 
@@ -197,7 +201,7 @@ def test_text_is_read_as_the_readers_read_it() -> None:
         pytest.skip("needs node")
     from rosenblatt.data.readers.notation import digits_pattern
 
-    code = "\n".join(_sections()[name] for name in ("rows", "dates", "formats", "categories"))
+    code = "\n".join(_sections()[name] for name in ("rows", "dates", "formats", "categories", "cells"))
     forms = [form.to_json() | {"digits": digits_pattern(form.decimal, form.thousands)} for form in FORMS]
     given = json.dumps({"forms": forms, "numbers": NUMBERS, "dates": DATES, "times": TIMES, "cells": CELLS})
     done = subprocess.run(["node", "-e", PROBE % code, given], capture_output=True, text=True, check=True)
@@ -208,3 +212,43 @@ def test_text_is_read_as_the_readers_read_it() -> None:
     assert dict(zip(TIMES, found["times"], strict=True)) == {text: DateForm("time").value(text) for text in TIMES}
     assert found["cells"] == [number_as_text(cell) for cell in CELLS]
     assert not {text.encode() for text in NUMBERS} & (MISSING - {b""})
+
+
+TOKENS = r"""
+%s
+const lower = [], runs = [], pieces = [];
+for (let code = 0; code < 0x110000; code++) {
+  const letter = String.fromCodePoint(code);
+  lower.push(letter.toLowerCase());
+  if (wordRuns(letter + letter, { low: 1, high: 1 }).length) runs.push(code);
+  if (characterRuns(`a${letter}b`, { low: 3, high: 3 })[0] === " a ") pieces.push(code);
+}
+console.log(JSON.stringify({ lower, runs, pieces }));
+"""
+
+
+def test_characters_of_text_are_those_of_the_model(tmp_path: Any) -> None:
+    """Every character that this Python knows is a letter, a blank or neither in both, and the same in lower case."""
+    if shutil.which("node") is None:
+        pytest.skip("needs node")
+    (tmp_path / "tokens.mjs").write_text(TOKENS % _sections()["texts"])
+    found = json.loads(subprocess.run(["node", tmp_path / "tokens.mjs"], capture_output=True, text=True, check=True).stdout)
+    runs, pieces = set(found["runs"]), set(found["pieces"])
+    known = [code for code in range(0x110000) if unicodedata.category(chr(code)) not in ("Cn", "Cs")]
+    assert [code for code in known if found["lower"][code] != chr(code).lower()] == []
+    assert [code for code in known if (code in runs) != bool(re.fullmatch(r"\w\w+", 2 * chr(code).lower()))] == []
+    assert [code for code in known if (code in pieces) != chr(code).isspace()] == []
+
+
+def test_a_cell_of_text_may_be_anything(tmp_path: Any) -> None:
+    """Numbers and truth values count as a file would write them, and broken surrogates as question marks."""
+    letters = "\U0001d400\U0001d401"
+    notes = ["12 cash", letters, "na cash 12", "true cash", f"{letters} na", "true"]
+    data = Data("rows", Table(("note",), (np.array(notes, object),)), None)
+    recipe = TableRecipe.learn([data], text=("note",), text_features="words:counts,chars-2-3")
+    model = model_of(rb.Perceptron(random_state=0).fit(recipe.rows(data).to_scipy(), np.arange(6) % 2), recipe=recipe)
+    cells = ["cash", None, 12, True, "12 CASH cash", "\ud800cash\udfff", "NA", letters]
+    texts = np.array(["cash", None, "12", "1", "12 CASH cash", "?cash?", "NA", letters], object)
+    found = run_js(to_javascript(model), [*([cell] for cell in cells), {"note": None}], tmp_path)["found"]
+    wanted = model.scores(Data("later", Table(("note",), (texts,)), None))
+    np.testing.assert_allclose([row[0][0] for row in found], [*wanted.ravel(), wanted.ravel()[1]], rtol=1e-12)

@@ -4,8 +4,9 @@
     predict({ size: 3, color: "red" })           the label of a row: an object with the names of columns, or an array of cells
     scores(row), probabilities(row)              arrays; of the probabilities, in the order of `labels`
 
-Cells are numbers, text as in a file, Dates, or missing: null, NaN, "", "NA", ..., or no property of that name. Names, labels
-and categories are data: no object has them as keys, and they are escaped so that the module may stand inside a script element.
+Cells are numbers, text as in a file, Dates, or missing: null, NaN, "", "NA", ..., or no property of that name. Names, labels,
+categories and words are data: no object has them as keys, and they are escaped so that the module may stand inside a script
+element.
 
 `scorer.js` beside this module has the functions, in sections; a module has the sections that its model needs.
 """
@@ -38,9 +39,16 @@ _HEAD = """\
 """
 
 
+# The places of the values of categorical columns, and of the grams of texts.
+_PLACES = """\
+for (const block of BLOCKS) {
+  for (const each of block.parts || [block]) each.places = new Map(each.values.map((value, k) => [value, k]));
+}"""
+
+
 def to_javascript(model: Model, reduction: Reduction | None = None) -> str:
     """Return the text of the module, which is ASCII."""
-    formula = formula_of(model, "JavaScript", reduction).without_text("JavaScript", "export to JSON")
+    formula = formula_of(model, "JavaScript", reduction)
     for label in formula.classes:
         if type(label) is int and abs(label) > MAX_SAFE_INTEGER:
             raise ExportError(f"JavaScript export does not support the label {label}: its numbers have 53 bits")
@@ -70,13 +78,16 @@ def to_javascript(model: Model, reduction: Reduction | None = None) -> str:
         lines.append(f"const EXPONENT = {formula.exponent};")
     lines += ["const MODEL = {", *(f"  {name}: {_data(value)}," for name, value in content.items()), "};"]
     lines += ["const BLOCKS = [", *(_block(formula, block, place[block.column]) for block in formula.blocks), "];"]
-    if formula.categories:
-        lines.append("for (const block of BLOCKS) block.places = new Map(block.values.map((value, k) => [value, k]));")
+    texts = len(formula.categories) < len(formula.blocks)
+    if formula.blocks:
+        lines.append(_PLACES)
     lines.append(f"const MISSING = new Set({_data(sorted(cell.decode() for cell in MISSING))});")
     if formula.dates:
         lines.append(f"const CYCLES = {_data(_cycles())};")
     sections = ["rows", "dates" if formula.dates else "no dates", *(["formats"] if forms else [])]
     sections += ["categories"] if formula.categories else []
+    sections += ["cells"] if formula.blocks else []
+    sections += ["texts"] if texts else []
     sections += ["halves"] if formula.exponent is not None else []
     sections += ["scores", "pairs" if formula.pairs else "planes", "labels"]
     sections.append("no probabilities" if probabilities is None else "probabilities")
@@ -91,11 +102,26 @@ def _column_order(formula: Formula) -> list[str]:
 
 
 def _block(formula: Formula, block: Category | Text, column: int) -> str:
-    assert isinstance(block, Category)
-    content: dict[str, Any] = {"column": column, "missing": block.missing is not None, "values": block.values}
-    content["weights"] = _weights(formula, block.features())
+    if isinstance(block, Category):
+        name, weights = "categoryOf", block.features()
+        content: dict[str, Any] = {"column": column, "missing": block.missing is not None, "values": block.values}
+    else:
+        name, weights = "gramsOf", block.weights
+        content = {"column": column, "parts": _parts(block)}
+    content["weights"] = _weights(formula, weights)
     fields = ", ".join(f"{name}: {_data(value)}" for name, value in content.items())
-    return f"  {{ features: categoryOf, {fields} }},"
+    return f"  {{ features: {name}, {fields} }},"
+
+
+def _parts(block: Text) -> list[dict[str, Any]]:
+    """The parts of a text; `first` is the place of the first gram of each among the features of the column."""
+    found: list[dict[str, Any]] = []
+    first = 0
+    for part in block.parts:
+        kind = {name: getattr(part.kind, name) for name in ("unit", "low", "high", "weight")}
+        found.append({**kind, "first": first, "values": part.grams, "idf": _listed(part.idf)})
+        first += len(part.grams)
+    return found
 
 
 def _forms(model: Model, formula: Formula) -> dict[str, dict[str, Any]]:

@@ -126,6 +126,8 @@ function categoryOf(cell, block) {
   return block.missing ? [[block.values.length, 1]] : [];
 }
 
+// --- cells
+
 /** A cell that is not text as a file would write it; null if it is missing. */
 function textOfCell(cell) {
   if (cell === undefined || cell === null || Number.isNaN(cell)) return null;
@@ -135,6 +137,47 @@ function textOfCell(cell) {
   const [digits, power] = cell.toExponential().split("e");
   if (power >= -4 && power < 16) return Number.isInteger(cell) ? `${cell}.0` : String(cell);
   return Number.isFinite(cell) ? `${digits}e${power[0]}${power.slice(1).padStart(2, "0")}` : String(cell);
+}
+
+// --- texts
+
+/** The features of a text: the weights of its known grams, for each part in ascending order; a missing cell has none. */
+function gramsOf(cell, block) {
+  const text = typeof cell === "string" ? cell : textOfCell(cell) || "";
+  const share = Math.sqrt(block.parts.length);
+  return block.parts.flatMap(part => {
+    const counts = new Map();
+    for (const gram of (part.unit === "words" ? wordRuns : characterRuns)(text, part)) {
+      const place = part.places.get(gram);
+      if (place !== undefined) counts.set(place, (counts.get(place) || 0) + 1);
+    }
+    const known = [...counts].sort((a, b) => a[0] - b[0]).map(([place, n]) => {
+      const weight = part.weight === "binary" ? 1 : part.weight === "log-tfidf" ? 1 + Math.log(n) : n;
+      return [place, part.idf === null ? weight : weight * part.idf[place]];
+    });
+    const length = Math.sqrt(known.reduce((sum, [, x]) => sum + x * x, 0));
+    return known.map(([place, x]) => [part.first + place, x / length / share]);
+  });
+}
+
+/** Runs of `low` to `high` words: of two or more letters, digits or underscores, in lower case. */
+function wordRuns(text, { low, high }) {
+  const words = text.toLowerCase().match(/[\p{L}\p{N}_]{2,}/gu) || [], found = [];
+  for (let n = low; n <= high; n++) for (let i = 0; i + n <= words.length; i++) found.push(words.slice(i, i + n).join(" "));
+  return found;
+}
+
+/** Runs of `low` to `high` characters of each piece between blanks, in lower case, with a blank before and after the piece. */
+function characterRuns(text, { low, high }) {
+  const blanks = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/, found = [];
+  for (const piece of text.replace(/\p{Cs}/gu, "?").toLowerCase().split(blanks).filter(Boolean)) {
+    const padded = [" ", ...piece, " "];
+    for (let n = low; n <= high; n++) {
+      for (let i = 0; i === 0 || i + n <= padded.length; i++) found.push(padded.slice(i, i + n).join(""));
+      if (n >= padded.length) break;
+    }
+  }
+  return found;
 }
 
 // --- halves
