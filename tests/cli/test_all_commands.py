@@ -12,6 +12,7 @@ import pytest
 
 from commands import rosenblatt
 from rosenblatt.cli import COMMANDS, main
+from rosenblatt.cli.console import print_fields
 from rosenblatt.cli.options import Number, WholeNumber
 
 
@@ -116,3 +117,9 @@ def test_errors_of_parameters_name_an_option_only_if_the_command_has_it(tmp_path
     train = rosenblatt("train", "example:iris", "-a", "nonlinear-mse", "--max-iter", "none").err
     reason = "every row moves the weights at every visit"
     assert train == f"rosenblatt: --max-iter must be 'auto' or a whole number, got none: {reason}\n"
+
+
+def test_a_percent_sign_stays_beside_its_number(capsys):
+    for words in range(90, 125):
+        print_fields([("error", "x" * words + " 12.50 % of the rows")])
+        assert not [line for line in capsys.readouterr().out.splitlines() if line.lstrip().startswith("%")]

@@ -108,6 +108,14 @@ def test_spellings_of_labels_and_categories_are_named(tmp_path: Path) -> None:
     ]
 
 
+def test_spellings_of_labels_hide_no_copy_of_the_label(tmp_path: Path) -> None:
+    columns, labels = clean_columns()
+    columns["left"] = np.where(labels == "yes", 25, 0)
+    labels[:20] = ["Yes" if label == "yes" else label for label in labels[:20]]
+    found = notes(write(tmp_path / "rows.csv", columns, labels))
+    assert any(note.startswith("Column 'left' repeats the label") for note in found)
+
+
 def test_quantities_are_no_classes(tmp_path: Path) -> None:
     columns, _ = clean_columns()
     found = notes(write(tmp_path / "rows.csv", columns, np.arange(N) % 15))

@@ -126,7 +126,10 @@ def print_fields(fields: list[tuple[str, str]]) -> None:
     columns = shutil.get_terminal_size().columns if _on_terminal() else PIPE_COLUMNS
     for name, value in fields:
         room = max(MIN_TEXT_COLUMNS, columns - left)
-        first, *more = textwrap.wrap(printable(value, lines=True), room, break_on_hyphens=False) or [""]
+        # A percent sign stays beside its number: lines are broken at plain blanks only.
+        kept = printable(value, lines=True).replace(" %", "\N{NO-BREAK SPACE}%")
+        lines = [line.replace("\N{NO-BREAK SPACE}%", " %") for line in textwrap.wrap(kept, room, break_on_hyphens=False)]
+        first, *more = lines or [""]
         click.echo(click.style(printable(name), bold=True) + " " * (left - len(name)) + first)
         for line in more:
             echo(" " * left + line)

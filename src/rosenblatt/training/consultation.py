@@ -54,7 +54,9 @@ def about_columns(data: Data) -> Iterator[str]:
     if isinstance(data.features, Table):
         cells = dict(zip(data.features.names, data.features.columns, strict=True))
         columns: dict[str | int, Array] = {name: cells[name] for name in cells if name not in data.losses | data.dates}
-        codes = np.unique(as_text(require_labels(data)), return_inverse=True)[1]
+        labels, codes = np.unique(as_text(require_labels(data)), return_inverse=True)
+        # Spellings of one label count as one: no column can predict which of them a row has.
+        codes = np.unique([_folded(str(label)) for label in labels.tolist()], return_inverse=True)[1][codes]
         yield from map(str, identifiers_and_leaks(columns, codes, OPTIONS))
         yield from map(str, copies({name: cells[name] for name in cells if name in data.dates}, codes, OPTIONS))
 
@@ -81,8 +83,12 @@ def _alike(words: Sequence[str]) -> str:
     """Words that differ in case or blanks alone, as a list; nothing if there are none."""
     groups: dict[str, list[str]] = {}
     for word in words:
-        groups.setdefault(" ".join(word.casefold().split()), []).append(word)
+        groups.setdefault(_folded(word), []).append(word)
     return comma_list([join_and([repr(word) for word in group]) for group in groups.values() if len(group) > 1], MAX_SPELLINGS)
+
+
+def _folded(word: str) -> str:
+    return " ".join(word.casefold().split())
 
 
 def about_numeric_classes(data: Data, classes: Array, rows: int) -> Iterator[str]:
