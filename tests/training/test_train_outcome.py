@@ -284,13 +284,13 @@ def test_the_history_adds_up_to_all_updates(file: Any, algorithm: str) -> None:
     assert len(seen) >= len(outcome.history)
 
 
-def test_warnings_are_collected_once_each() -> None:
+def test_warnings_are_collected_once_each_as_sentences() -> None:
     stop, other = Stop("updates", "Stopped"), Stop("updates", "Other")
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        for message in ("one", "two", "one", StopWarning("not separated", stop), StopWarning("not separated", other)):
+        for message in ("one", "Two.", "one", StopWarning("not separated", stop), StopWarning("not separated", other)):
             warnings.warn(message, stacklevel=1)  # type: ignore[call-overload]
-    assert messages_of(warned, stop) == ("one", "two", "not separated", "not separated: Other")
+    assert messages_of(warned, stop) == ("One.", "Two.", "Not separated.", "Not separated: Other.")
 
 
 def test_provenance_names_the_file_its_digest_and_how_it_is_read(file: Any) -> None:
