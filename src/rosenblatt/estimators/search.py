@@ -165,19 +165,19 @@ class Search:
                 late = budget is not None and time.perf_counter() - started > budget
                 if late and candidate.round != numbers[0]:
                     return None
-                with without_callback(), warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
+                with without_callback():
                     return self._test(candidate, fold)
             finally:
                 ended[item].set()
 
         results: dict[tuple[int, int], tuple[float, float]] = {}
-        for done, (item, result) in enumerate(
-            zip(work, in_order(test, work, effective_n_jobs(self.n_jobs)), strict=True), start=1
-        ):
-            if result is not None:
-                results[item] = result
-            report_progress(done, text=f"{title}fit {done} of {len(work)}", total=len(work))
+        with warnings.catch_warnings():  # here, since filters are shared by the threads
+            warnings.simplefilter("ignore")
+            tested = in_order(test, work, effective_n_jobs(self.n_jobs))
+            for done, (item, result) in enumerate(zip(work, tested, strict=True), start=1):
+                if result is not None:
+                    results[item] = result
+                report_progress(done, text=f"{title}fit {done} of {len(work)}", total=len(work))
         self._fitted.clear()
         complete = {number for number in numbers if all(item in results for item in self._round(candidates, number))}
         return [

@@ -25,7 +25,7 @@ def test_runs_of_nines_far_from_all_other_cells_are_markers(marker: float) -> No
         np.where(np.arange(200) < 2, -999.0, AGES),  # two cells may be mistakes
         np.where(np.arange(200) < 9, -500.0, AGES),  # an outlier without nines
         np.where(np.arange(200) < 9, 99.0, AGES),  # near the others
-        np.where(np.arange(200) < 85, 99_999.0, np.linspace(0, 41_310, 200)),  # all incomes above a limit
+        np.append(np.linspace(0, 41_310, 115), [99_999.0] * 85),  # all incomes above a limit
         np.repeat([5.0, 999.0], 100),  # two values are no range
         np.full(200, np.nan),
     ],

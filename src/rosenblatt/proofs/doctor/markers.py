@@ -13,7 +13,8 @@ from ...array_types import Array
 
 MARKERS = frozenset(sign * (10**digits - 1) for digits in range(2, 8) for sign in (-1, 1)) | {-9}
 MIN_CELLS = 3
-MIN_GAP_RATIO = 2.0  # of the range of the other cells: a largest value that stands for all above it is nearer
+# Least distance from the other cells, as a multiple of their range: a limit that stands for all larger values is nearer.
+MIN_GAP, MIN_GAP_OF_NEGATIVE = 2.0, 1.0  # the second for a negative number among others that are not
 
 
 class Marker(NamedTuple):
@@ -28,7 +29,8 @@ class Marker(NamedTuple):
 def find_marker(cells: Array) -> Marker | None:
     """The number that marks missing cells in a column of floats; None if no number stands apart.
 
-    A number stands apart if its distance from all other cells is more than twice their range.
+    A number stands apart if its distance from all other cells is more than twice their range, or more than their range if it
+    alone is negative.
 
     >>> find_marker(np.array([31.0, 42.0, 18.0, 79.0, 64.0, -999.0, -999.0, -999.0]))
     Marker(value=-999.0, cells=3, low=18.0, high=79.0)
@@ -42,6 +44,7 @@ def find_marker(cells: Array) -> Marker | None:
             continue
         low, high = float(rest.min()), float(rest.max())
         with np.errstate(over="ignore"):
-            if max(low - end, end - high) > MIN_GAP_RATIO * (high - low) > 0.0:
+            least = MIN_GAP_OF_NEGATIVE if end < 0.0 <= low else MIN_GAP
+            if max(low - end, end - high) > least * (high - low) > 0.0:
                 return Marker(float(end), n, low, high)
     return None
