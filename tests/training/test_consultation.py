@@ -68,7 +68,7 @@ def test_identifiers_and_leaks_are_named_with_what_to_type(tmp_path: Path, strea
         found = notes(path)
     assert found[:2] == [
         "Column 'the row' numbers the rows: exclude it (--ignore 'the row').",
-        "Column 'customer_id' has a different id in every row: exclude it (--ignore customer_id).",
+        "Column 'customer_id' identifies the rows: exclude it (--ignore customer_id).",
     ]
     assert found[2].startswith(LEAK)
     assert found[2].endswith("exclude it (--ignore paid).")
@@ -220,5 +220,5 @@ FILES = ("adult.test", "banknote_authentication.csv", "breast-cancer-wisconsin.d
 def test_real_tables_raise_no_false_alarm(name: str) -> None:
     label = "1" if name == "wdbc.data" else None
     found = notes(str(data_file(f"uci/{name}")), options=Options(label=label, missing="mean"))
-    ids = ["Column 0 has a different id in every row: exclude it (--ignore 0)."]  # they are
-    assert found == (ids if name == "wdbc.data" else [])
+    ids = ["Column 0 identifies the rows: exclude it (--ignore 0)."]  # they are
+    assert found == (ids if name in ("wdbc.data", "breast-cancer-wisconsin.data") else [])

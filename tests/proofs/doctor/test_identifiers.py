@@ -29,6 +29,15 @@ def test_row_numbers_are_named_in_steps_as_floats_and_shuffled(cells: Any, name:
     assert identifier(cells, name) == "row numbers"
 
 
+def test_missing_cells_and_rows_that_are_there_twice_hide_no_identifier() -> None:
+    numbers = np.repeat(np.arange(1000.0, 1300.0, 3.0), np.where(np.arange(100) % 15 == 7, 2, 1))
+    assert identifier(numbers, "a") == identifier(RNG.permutation(numbers), "a") == "row numbers"
+    numbers[5] = np.nan
+    assert identifier(numbers, "a") == "row numbers"
+    ids = RNG.permutation(10**6)[:100] + 0.0
+    assert identifier(np.concatenate([ids, ids[:5], [np.nan]]), "id") == "ids"
+
+
 @pytest.mark.parametrize("name", ["id", "CustomerID", "customer_id", "PassengerId", "row id", "UUID"])
 def test_distinct_integers_are_ids_if_their_name_says_so(name: str) -> None:
     assert identifier(RNG.permutation(10**6)[:100] + 0.0, name) == "ids"
@@ -56,7 +65,8 @@ def test_the_first_column_of_a_file_without_header_may_be_an_id() -> None:
         (np.arange(19.0), "x"),
         (np.zeros(50), "id"),
         (np.repeat(np.arange(50.0), 2), "customer_id"),  # several rows of a customer
-        (np.append(np.arange(50.0), np.nan), "id"),
+        (np.append(np.arange(50.0), [np.nan] * 6), "id"),
+        (np.append(np.arange(50.0), np.arange(6.0)), "id"),
         (np.array([-1e308, 1e308] * 20), "id"),
     ],
 )

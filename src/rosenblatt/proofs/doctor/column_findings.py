@@ -37,9 +37,9 @@ def identifiers_and_leaks(columns: Mapping[str | int, Array], codes: IntArray, f
             found[kind].append(key)
     for of, keys in found.items():
         if keys:
-            verbs = ("numbers the rows", "number the rows") if of == "row numbers" else ("has", "have")
-            ids = "" if of == "row numbers" else " a different id in every row"
-            sentence = f"{_subject(keys)} {verbs[len(keys) > 1]}{ids}: exclude {_them(keys, form)}."
+            verb = "number" if of == "row numbers" else "identify"
+            singular = "numbers" if of == "row numbers" else "identifies"
+            sentence = f"{_subject(keys)} {verb if len(keys) > 1 else singular} the rows: exclude {_them(keys, form)}."
             yield Finding("identifiers", sentence, {"kind": of, "columns": keys})
     rest = {key: cells for key, cells in columns.items() if key not in found["row numbers"] + found["ids"]}
     copied = [*copies(rest, codes, form)]

@@ -1,6 +1,7 @@
 """Numeric columns that identify rows instead of describing them: row numbers and ids.
 
-A column numbers the rows if its cells are distinct and
+Missing cells, and rows that are in a file twice, do not hide an identifier: nine of ten cells must be filled and distinct. The
+others are left out. A column then numbers the rows if its cells
 - are a progression in the order of the file, such as 1, 2, 3 or 0.0, 0.5, 1.0, or
 - are integers that fill at least two thirds of a progression in any order: of n values drawn from so few, two would be equal.
 
@@ -23,6 +24,7 @@ MIN_ROWS, MIN_ROWS_NAMED = 20, 5  # of a progression, without and with the name 
 MIN_ROWS_SHUFFLED = 40
 MIN_ROWS_UNNAMED = 100  # of distinct integers in the first column of a file without a header
 MIN_FILLED = 2 / 3  # share of a progression
+MIN_DISTINCT = 0.9  # share of cells that are not missing and not equal to an earlier one
 MAX_EXACT_INTEGER = 2.0**53
 STEP_TOLERANCE = 1e-6  # of a step
 SAMPLE_ROWS = 1_000  # rows among which two equal cells are looked for first
@@ -71,12 +73,19 @@ def identifier(cells: Array, name: str | None = None, *, first: bool = False) ->
     """
     words = {word.lower() for word in WORD.findall(name or "")}
     named = bool(words & NAMES)
-    n = len(cells)
-    if n < (MIN_ROWS_NAMED if named else MIN_ROWS) or words & TIMES or not np.isfinite(cells).all():
+    if len(cells) < (MIN_ROWS_NAMED if named else MIN_ROWS) or words & TIMES:
         return None
     if _is_progression(cells):
         return "row numbers"
-    if len(np.unique(cells[:SAMPLE_ROWS])) < min(n, SAMPLE_ROWS) or not _are_integers(cells):
+    some = _distinct(cells[:SAMPLE_ROWS])
+    distinct = _distinct(cells) if len(cells) > SAMPLE_ROWS and some is not None else some
+    if distinct is None:
+        return None
+    cells = distinct
+    n = len(cells)
+    if _is_progression(cells):
+        return "row numbers"
+    if not _are_integers(cells):
         return None
     places = (cells - cells.min()).astype(np.int64)
     step = int(np.gcd.reduce(places))
@@ -85,6 +94,15 @@ def identifier(cells: Array, name: str | None = None, *, first: bool = False) ->
         return "row numbers" if np.bincount(places // step).max() == 1 else None
     alone = name is None and first and n > MIN_ROWS_UNNAMED
     return "ids" if (alone or (named and n >= MIN_ROWS)) and len(np.unique(places)) == n else None
+
+
+def _distinct(cells: FloatArray) -> FloatArray | None:
+    """The cells that are neither missing nor equal to an earlier one, in order; None if they are too few."""
+    present = cells[np.isfinite(cells)]
+    if len(present) < MIN_DISTINCT * len(cells):
+        return None
+    _, firsts = np.unique(present, return_index=True)
+    return None if len(firsts) < MIN_DISTINCT * len(cells) else present[np.sort(firsts)]
 
 
 def _is_progression(cells: FloatArray) -> bool:
