@@ -14,6 +14,7 @@ class Result(NamedTuple):
     code: int
     out: str
     err: str
+    shown: str  # both, as a terminal shows them
 
     @property
     def json(self) -> Any:
@@ -26,4 +27,4 @@ def rosenblatt(*arguments: Any, input: bytes | str | None = None) -> Result:  # 
     if found.exception is not None and not isinstance(found.exception, SystemExit):
         raise found.exception
     assert found.exit_code != 70, found.stderr
-    return Result(found.exit_code, found.stdout, found.stderr)
+    return Result(found.exit_code, found.stdout, found.stderr, found.output)
