@@ -9,14 +9,13 @@ import click
 
 from .options import (
     AlgorithmName,
+    NumberOrWord,
     WholeNumber,
     about_training_data,
     as_json,
     data_argument,
-    holdout,
     options_of,
     seed,
-    test_file,
 )
 
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
 # Terminal width from which on the table shows intervals.
 WIDE_COLUMNS = 100
+TYPED = "rosenblatt.compare.typed"  # the arguments, in the context of the command
 
 
 def _parse_algorithms(ctx: click.Context, parameter: click.Parameter, value: str | None) -> list[str] | None:
@@ -39,15 +39,24 @@ def _parse_algorithms(ctx: click.Context, parameter: click.Parameter, value: str
     return [AlgorithmName().convert(name, parameter, ctx) for name in names]
 
 
-@click.command("compare")
+class _Command(click.Command):
+    """A command that remembers what was typed."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[TYPED] = tuple(args)
+        return super().parse_args(ctx, args)
+
+
+@click.command("compare", cls=_Command)
 @data_argument
 @click.option("--algorithms", callback=_parse_algorithms, metavar="NAME,NAME", help="Algorithms to compare.  [default: all]")
 @click.option("--degree", type=WholeNumber(1, 20), default=1, show_default=True, help="Degree of polynomial features.")
 @click.option("--scale", type=click.Choice(["auto", "none", "max", "standard"]), default="auto", show_default=True,
               help="Scaling of features; auto: standard (mean 0, deviation 1).")  # fmt: skip
-@click.option("--cv", type=WholeNumber(2), metavar="K", help="Folds of the cross-validation.  [default: 5]")
-@test_file
-@holdout
+@click.option("--cv", type=WholeNumber(2), metavar="K", help="Folds of the cross-validation.  [default: 10; of large files 5]")
+@click.option("--test", metavar="FILE", help="Test on this file instead of folds.")
+@click.option("--holdout", type=NumberOrWord(float), metavar="SHARE",
+              help="Test on this share of the rows instead of folds; 0: count training errors alone.")  # fmt: skip
 @about_training_data
 @seed
 @as_json
@@ -55,7 +64,8 @@ def command(data: str, algorithms: list[str] | None, as_json: bool, **given: Any
     """Compare all algorithms on the same rows by cross-validation: error, difference from the best, margin, updates, time.
 
     The best algorithm has the fewest errors on rows it was not trained on; ties are broken by training error, then by time. The
-    intervals of the differences are corrected for the number of algorithms. The last line trains the winner.
+    intervals of the differences are corrected for the number of algorithms, and with folds for the choice of the training rows.
+    The last line trains the winner.
 
     \b
     Examples:
@@ -102,20 +112,20 @@ def command(data: str, algorithms: list[str] | None, as_json: bool, **given: Any
 
 
 def training_command(data: str, algorithm: str) -> str:
-    """The command that trains an algorithm as it was compared."""
+    """The command that trains an algorithm as it was compared, with the options as they were typed."""
     context = click.get_current_context()
-    words = ["rosenblatt", "train", data, "--algorithm", algorithm]
-    for parameter in context.command.params:
+    given, _, order = context.command.make_parser(context).parse_args(list(context.meta[TYPED]))
+    words = ["rosenblatt", "train", data if data == "-" or data[:1] != "-" else f"./{data}", "--algorithm", algorithm]
+    for parameter in dict.fromkeys(order):
         name = parameter.name or ""
-        given = context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-        if not given or name in ("data", "algorithms", "as_json") or not isinstance(parameter, click.Option):
+        if name in ("algorithms", "as_json") or not isinstance(parameter, click.Option):
             continue
-        value = context.params[name]
+        value = given[name]
         if parameter.is_flag:
             words.append(parameter.opts[0] if value else parameter.secondary_opts[0])
             continue
-        for each in value if isinstance(value, tuple) else (value,):
-            words += [parameter.opts[0], str(each)]
+        for each in value if isinstance(value, list) else (value,):
+            words += [parameter.opts[0], each]
     return shlex.join(words)
 
 
