@@ -78,11 +78,11 @@ BAD = {
     "{": "line 1: the file is truncated",
     '{"a": 1, "y": 0} x': "line 1, character 18: the line is not JSON",
     '{"a": 1, "y": 0}\n{"a" 1}': "line 2, character 6: the line is not JSON",
-    "[1, 2]": "line 1: the array must have one object per row: 1. is not an object such as",
+    "[1, 2]": "line 1: row 1 of the array is not an object such as",
     "3": "line 1: the line is not an object",
     '{"a": 1, "a": 2, "y": 0}': "line 1: the key 'a' is repeated",
-    '{"a": NaN, "y": 0}': "line 1: NaN is not allowed",
-    '{"a": -Infinity, "y": 0}': "line 1: -Infinity is not allowed",
+    '{"a": NaN, "y": 0}': "line 1, column a: the value is missing",
+    '{"a": -Infinity, "y": 0}': "line 1: -Infinity is not a number; write null if the value is missing",
     '{"a": 1e400, "y": 0}': "line 1, column a: the number is too large",
     '{"a": ' + "9" * 5000 + ', "y": 0}': "line 1, column a: the number is too large",
     '{"a": [1], "y": 0}\n{"a": [1, 2], "y": 0}': "line 2, column a: the array has 2 values, but 1 in earlier rows: it can",
@@ -97,8 +97,8 @@ BAD = {
     '[{"a": 1, "y": 0}\n{"a": 1, "y": 0}]': "line 2: a comma is missing between two rows of the array",
     '[{"a": 1, "y": 0},\n{"a": 1 "y": 0}]': "line 2: the text is not JSON: expecting ',' delimiter",
     '[{"a": 1, "y": 0}]\nx': "line 2: unexpected text after the array",
-    '[{"a": 1, "y": 0}, 3]': "line 1: the array must have one object per row: 2. is not an object such as",
-    '[{"a": NaN, "y": 0}]': "line 1: NaN is not allowed",
+    '[{"a": 1, "y": 0}, 3]': "line 1: row 2 of the array is not an object such as",
+    '[{"a": NaN, "y": 0}]': "line 1, column a: the value is missing",
     '[{"a": 1, "y": 0}, ' + '{"a":' * 100_000: "line 1: the value is nested too deeply",
     "[]": "the file has no rows",
     '{"a": ' + "[" * 100_000 + "]" * 100_000 + ', "y": 0}': "line 1: the value is nested too deeply",
@@ -253,7 +253,11 @@ def test_any_bytes_give_rows_or_a_sentence(tmp_path_factory, raw):
 @settings(deadline=None)
 @given(
     st.lists(
-        st.tuples(st.floats(allow_nan=False, allow_infinity=False), st.text(st.characters(codec="utf-8")), st.integers(0, 3)),
+        st.tuples(
+            st.floats(allow_nan=False, allow_infinity=False),
+            st.text(st.characters(codec="utf-8")).map("x{}".format),
+            st.integers(0, 3),
+        ),
         min_size=1,
         max_size=6,
     )

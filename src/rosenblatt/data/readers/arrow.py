@@ -16,7 +16,18 @@ import numpy as np
 
 from ..table import Data, DataError, Table
 from . import Options
-from .arrow_columns import Flattening, cells_of, days_of, is_exact, is_moment, is_truth, lost_integers, sample
+from .arrow_columns import (
+    Flattening,
+    cells_of,
+    is_exact,
+    is_moment,
+    is_truth,
+    lost_integers,
+    sample,
+    values_of,
+    without_words,
+)
+from .dates import DateForm
 from .layout import join_chunks, missing_cell
 from .limits import MemoryLimit, limited, read_bytes
 from .notation import NumberForm
@@ -187,18 +198,19 @@ def _seekable(source: Source, limit: MemoryLimit) -> Any:
 
 
 def _data(source: str, flat: dict[str, Any], names: list[str], layout: TypedLayout, options: Options, done: int) -> Data:
-    forms = {} if options.as_written else layout.forms
+    forms = {name: form for name, form in layout.forms.items() if not (options.as_written and isinstance(form, DateForm))}
     numerals = {
-        at for at in layout.features if options.as_written and is_exact(flat[names[at]]) and at not in layout.as_strings
+        at
+        for at in layout.features
+        if options.as_written and at not in layout.as_strings and (is_exact(flat[names[at]]) or names[at] in forms)
     }
 
     def column(at: int, *, label: bool = False) -> Any:
-        name, cells = names[at], flat[names[at]]
+        name = names[at]
+        cells = without_words(flat[name], layout.missing.get(name, ()))
         if name in forms and not label:
-            values = days_of(source, name, cells, forms[name], done)
+            values = values_of(source, name, cells, layout, done, written=options.as_written)
         else:
-            if is_moment(cells) and name in options.numeric:
-                raise DataError(source, "the column holds dates, but the model reads numbers", column=name)
             # Labels are read as strings, except floats: they may be NaN, which is a missing label.
             as_strings = at in layout.as_strings or (label and not str(cells.type).startswith(("float", "double", "half")))
             as_strings |= at in numerals or (options.as_written and is_moment(cells))
@@ -224,6 +236,6 @@ def _data(source: str, flat: dict[str, Any], names: list[str], layout: TypedLayo
         layout.headers,
         first_row=done,
         numerals=tuple(names[at] for at in layout.features if at in numerals),
-        dates={name: str(form.kind) for name, form in forms.items()},
-        forms={**layout.forms, **dict.fromkeys(truths, NumberForm(truth=True))},
+        dates={name: str(form.kind) for name, form in forms.items() if isinstance(form, DateForm)},
+        forms={**layout.unusual, **dict.fromkeys(truths, NumberForm(truth=True))},
     )

@@ -9,7 +9,7 @@ Strings   Strings and dictionaries of strings, and what is declared as text or c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +21,8 @@ from . import Options
 from .dates import DAY_S, DateForm
 from .json_rows import prefixes
 from .layout import other_kind_advice
-from .typed_layout import date_value
+from .notation import NumberForm
+from .typed_layout import BLANKS, TypedLayout, value_of
 
 if TYPE_CHECKING:
     import pyarrow
@@ -167,24 +168,42 @@ def cells_of(source: str, name: str, column: Any, as_strings: bool) -> Array:
     return np.array(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
 
 
-def days_of(source: str, name: str, column: Any, form: DateForm, done: int) -> FloatArray:
-    """The cells of a column of dates, which the file has as such or as text."""
+def values_of(source: str, name: str, column: Any, layout: TypedLayout, done: int, *, written: bool = False) -> Array:
+    """The cells of a column of dates or numbers that the file has as such or as text; `written`: numbers as text."""
     import pyarrow as pa
 
-    if pa.types.is_null(column.type) or is_moment(column):
-        return cells_of(source, name, column, False)
-    cells = cells_of(source, name, column, False)
-    if cells.dtype.kind == "f":
+    form = layout.forms[name]
+    if isinstance(form, NumberForm) and is_moment(column):
+        raise DataError(source, "the column holds dates, but the model reads numbers", column=name)
+    cells = cells_of(source, name, column, written and is_exact(column))
+    if cells.dtype.kind == "f" and isinstance(form, DateForm) and not (pa.types.is_null(column.type) or is_moment(column)):
         raise DataError(source, f"the column is numeric, but the model reads {form.describe()}", column=name)
-    known: dict[str | None, float] = {None: np.nan}
+    if cells.dtype.kind == "f" or (written and is_exact(column)):
+        return cells
+    known: dict[str | None, float | str | None] = {None: None if written else np.nan}
     for row, cell in enumerate(cells.tolist(), done + 1):
         if cell not in known:
             try:
-                known[cell] = date_value(cell, form)
+                known[cell] = value_of(cell, form)
             except ValueError as fault:
                 advice = other_kind_advice(name)
                 raise DataError(source, str(fault), column=name, row=row, option="--categorical", advice=advice) from None
-    return np.array([known[cell] for cell in cells.tolist()], np.float64)
+            if written and isinstance(form, NumberForm):
+                known[cell] = form.plain(cell.strip(BLANKS))
+    return np.array([known[cell] for cell in cells.tolist()], object if written else np.float64)
+
+
+def without_words(column: Any, missing: Collection[str]) -> Any:
+    """A column whose strings that stand for missing cells are null."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not missing or not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
+        return column
+    column = column.cast(pa.large_string())
+    words = pc.is_in(pc.utf8_trim(column, characters=BLANKS), pa.array(sorted(missing), pa.large_string()))
+    return pc.if_else(words, pa.scalar(None, pa.large_string()), column) if pc.any(words).as_py() else column
 
 
 def _written(column: Any) -> Any:

@@ -17,8 +17,9 @@ DEFAULT_DELIMITER = b","
 BLANKS = b" \t\r"
 # Cells that are missing: WORDS in all columns, and the others where they are not labels, nor in a column of signs, with a +.
 WORDS = frozenset(
-    (b"", b"?", b"NA", b"N/A", b"n/a", b"#N/A", b"<NA>", b"nan", b"NaN", b"NAN", b"null", b"NULL", b"Null", b"None")
-)
+    (b"", b"?", b"NA", b"N/A", b"n/a", b"n.a.", b"<NA>", b"nan", b"NaN", b"NAN", b"NaT", b"null", b"NULL", b"Null", b"(null)",
+     b"None", b"#N/A", b"#DIV/0!", b"#VALUE!", b"#REF!", b"#NAME?", b"#NUM!", b"#NULL!")
+)  # fmt: skip
 MISSING = WORDS | {b"-", b"--", b".", "\u2013".encode(), "\u2014".encode()}
 MAX_SNIFFED_RECORDS = 25
 NUMBER_BYTES = b"0123456789+-.eE"  # `float` also accepts nan, inf, 1_000 and digits of other scripts

@@ -205,7 +205,7 @@ class Columns:
         if form is not None and value is None:
             return self._formatted(cell, form, c, at)
         if value is not None or NON_FINITE.fullmatch(cell):
-            raise self._error(c, at, f"{quote_token(cell)} is not finite")
+            raise self._error(c, at, f"{quote_token(cell)} is not finite", advice=EMPTY_ADVICE)
         raise self._misfit(cell, c, at, f"{quote_token(cell)} is not a number, but the column is numeric")
 
     def _note_loss(self, number: str, c: int) -> None:
@@ -226,7 +226,7 @@ class Columns:
             self._missing(c, at)
             return math.nan
         if value is not None:
-            raise self._error(c, at, f"{quote_token(cell)} is not finite")
+            raise self._error(c, at, f"{quote_token(cell)} is not finite", advice=EMPTY_ADVICE)
         if form.kind == "number":
             sentence = f"{quote_token(cell)} is not a number like the others of the column ({form.describe()})"
         else:

@@ -7,6 +7,7 @@ parsed without it, because importing the kernel takes longer.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 
 from ...reporting.text import count, plural
 from ..table import Data, DataError
-from . import Options
+from . import SEPARATORS, Options
 from .cells import MisquotedError, UnclosedError, records, sniff, split_record
 from .columns import Columns
 from .kinds import is_number
@@ -31,6 +32,7 @@ FIRST_ROWS, FIRST_CELLS, FIRST_BYTES = 100, 10_000, 1 << 20
 Record = tuple[int, list[bytes], int]  # its start, its cells and its end
 MAX_TITLE_ROWS = 20  # below a title, that are examined
 COMMENT = ord("|")  # files of C4.5, such as UCI's adult.test, may start with a comment
+SEP_LINE = re.compile(rb'"?sep=([^\r\n"])"?[ \t,;]*\r?\n', re.IGNORECASE)  # the first line of some files for Excel
 
 
 def read_delimited(source: Source, options: Options | None = None) -> Data:
@@ -73,6 +75,7 @@ class _Reader:
         second = window.buffer.index(b"\n") + 1
         if window.buffer[0] == COMMENT and window.buffer.find(b"|", second, window.buffer.find(b"\n", second, window.stop)) < 0:
             window.consume(second)
+        options = self._with_sep_line()
         kind = options.format or extension_of(self.source.path)
         delimiter, found = self._first_records(kind)
         orange, note = None if options.header is False else orange_header([cells for _, cells, _ in found[:3]], kind), None
@@ -100,6 +103,15 @@ class _Reader:
             if not window.stop and not window.fill():
                 lines = plural(self.options.skip_lines, "line")
                 raise DataError(self.source.name, f"no row is left after the {lines} of --skip-lines")
+
+    def _with_sep_line(self) -> Options:
+        """The options, with the delimiter that a line such as sep=; before the table names; the line is consumed."""
+        named = SEP_LINE.match(self.window.buffer, 0, self.window.stop)
+        if named is not None and named.end() < self.window.stop and named[1] in (SEPARATORS + "\t").encode():
+            mark = self.options.sep or named[1].decode()
+            self.window.consume(named.end())
+            self.options = replace(self.options, sep=mark)
+        return self.options
 
     def _first_records(self, kind: str) -> tuple[bytes, list[Record]]:
         """The delimiter and the first records, which decide the layout."""

@@ -11,7 +11,7 @@ import codecs
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 from ...reporting.text import byte_size, count
 from ..table import DataError, vanishes
@@ -119,7 +119,7 @@ class Rows:
             except (RecursionError, ValueError) as fault:
                 raise fault if isinstance(fault, DataError) else _rejected(self.source, fault, line) from None
             if not isinstance(row, dict):
-                raise DataError(self.source, f"the array must have one object per row: {count(n + 1)}. is not {EXAMPLE}", line)
+                raise DataError(self.source, f"row {count(n + 1)} of the array is not {EXAMPLE}", line)
             n += 1
             raw, text.at = text.text[text.at : stop], stop
             yield line, len(raw), self._flat(row, line, raw)
@@ -272,8 +272,10 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return row
 
 
-def _constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not allowed")
+def _constant(name: str) -> None:
+    """NaN is a missing value; JSON has none of these words, but many programs write them."""
+    if name != "NaN":
+        raise ValueError(f"{name} is not a number; write null if the value is missing")
 
 
 def _check_surrogates(source: str, row: dict[str, Any], line: int) -> None:

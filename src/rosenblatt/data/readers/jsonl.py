@@ -1,8 +1,8 @@
 """JSON: rows are objects (see `json_rows.py`), and their keys the columns.
 
-Values are numbers, strings, booleans (read as 1 and 0) or null. A null or an absent key is a missing value. The columns are the
-keys of the first 1,000 rows; the first value of a column decides whether it holds numbers or strings, and the strings of these
-rows whether they are dates.
+Values are numbers, strings, booleans (read as 1 and 0) or null. Null, NaN, an absent key, and words such as "N/A" are missing
+values. The columns are the keys of the first 1,000 rows; the first value of a column decides whether it holds numbers or
+strings, and the strings of these rows whether they are dates or formatted numbers (see `typed_layout.py`).
 """
 
 from __future__ import annotations
@@ -17,18 +17,21 @@ from ...array_types import Array
 from ...reporting.text import byte_size, count, quoted_list
 from ..table import Data, DataError, Loss, Table, loss_of
 from . import Options
+from .cells import MISSING
 from .json_rows import BLOCK_BYTES, Numeral, Row, Rows, as_string
 from .kinds import Form
 from .layout import join_chunks, missing_cell, other_kind_advice
 from .limits import MAX_EXPANSION, MEMORY_OPTION, MIN_EXPANDED_BYTES, MemoryLimit, limited
 from .notation import NumberForm
 from .sources import Source
-from .typed_layout import TYPED_SAMPLE_ROWS, TypedLayout, date_value, lay_out_typed
+from .typed_layout import BLANKS, TYPED_SAMPLE_ROWS, TypedLayout, lay_out_typed, value_of
 
 MAX_SAMPLE_BYTES = 1 << 24  # size of the first rows, which decide the columns
 MAX_COLUMNS = 100_000
 BYTES_PER_CELL = 8
-NUMBER_TYPES, STRING_TYPES = {float, Numeral, bool, type(None)}, {str, type(None)}
+MISSING_STRINGS = frozenset(cell.decode() for cell in MISSING)
+NUMBER_TYPES: set[type] = {float, Numeral, bool, type(None)}
+STRING_TYPES: set[type] = {str, type(None)}
 
 
 def read_jsonl(source: Source, options: Options) -> Data:
@@ -47,11 +50,22 @@ def jsonl_chunks(source: Source, options: Options, size: int) -> Iterator[Data]:
         held += row[1]
     if not first:
         raise DataError(source.name, "the file has no rows")
+    if len(first) == 1 and options.required is None:
+        _check_not_columns(source.name, first[0], read.containers)
     columns = _Columns(source.name, first, options, read.containers)
     done = 0
     for chunk in _batches(itertools.chain(first, rows), size):
         yield columns.data(chunk, done)
         done += len(chunk)
+
+
+def _check_not_columns(source: str, row: Row, containers: Mapping[str, object]) -> None:
+    """Raise DataError if the only object of a file has the columns of a table as arrays or objects of equal length."""
+    line, _, cells = row
+    parts = [frozenset(key.removeprefix(f"{name}.") for key in cells if key.startswith(f"{name}.")) for name in containers]
+    if len(parts) > 1 and len(parts[0]) > 1 and set(parts) == {parts[0]} and len(cells) == len(parts) * len(parts[0]):
+        advice = "write one object per row, as pandas does with to_json(FILE, orient='records', lines=True)"
+        raise DataError(source, "the file is one object of columns, not of rows", line, advice=advice)
 
 
 def _batches(rows: Iterator[Row], size: int) -> Iterator[list[Row]]:
@@ -78,7 +92,7 @@ class _Columns:
         self.kinds: dict[str, type] = {}  # of the first value that is not missing
         for _, _, row in first:
             for name, value in row.items():
-                if value is not None:
+                if value is not None and not (isinstance(value, str) and value.strip(BLANKS) in MISSING_STRINGS):
                     self.kinds.setdefault(name, type(value))
         self.containers = containers
         self._check_containers(first)
@@ -90,8 +104,8 @@ class _Columns:
         self.as_strings = {names[c] for c in self.layout.as_strings}
         self.losses: dict[str, str] = {}
         truths = [name for name in self.layout.names if name not in self.as_strings and self._is_truth(name, first)]
-        self.forms: dict[str, Form] = {**self.layout.forms, **dict.fromkeys(truths, NumberForm(truth=True))}
-        self.dates = {} if options.as_written else {name: str(form.kind) for name, form in self.layout.forms.items()}
+        self.forms: dict[str, Form] = {**self.layout.unusual, **dict.fromkeys(truths, NumberForm(truth=True))}
+        self.dates = {} if options.as_written else {name: str(form.kind) for name, form in self.layout.dates.items()}
 
     def _check_size(self, rows: list[Row], width: int) -> None:
         """Raise DataError if the table of some rows, most of whose cells are missing, is far larger than their text."""
@@ -136,24 +150,29 @@ class _Columns:
         return self.kinds.get(name) is bool and {type(row.get(name)) for _, _, row in first} <= {bool, type(None)}
 
     def _is_number(self, name: str) -> bool:
-        return self.kinds.get(name) is not str and name not in self.as_strings and name not in self.layout.forms
+        if isinstance(self.layout.forms.get(name), NumberForm):
+            return True
+        return self.kinds.get(name) is not str and name not in self.as_strings and name not in self.layout.dates
 
     def _column(self, name: str, rows: list[Row], label: bool) -> Array:
-        cells = [row.get(name) for _, _, row in rows]
+        cells, missing = [row.get(name) for _, _, row in rows], self.layout.missing.get(name)
         types = set(map(type, cells))
+        if str in types and missing:
+            cells = [None if isinstance(cell, str) and cell.strip(BLANKS) in missing else cell for cell in cells]
+            types = set(map(type, cells))
         if type(None) in types:
             self._check_missing(name, rows, cells, label)
         if label or name in self.as_strings:  # labels stay as written
             return _strings([as_string(cell) for cell in cells])
-        number = self._is_number(name)
-        if not types <= (NUMBER_TYPES if number else STRING_TYPES):
-            self._mixed(name, rows, cells, number)
-        if name in self.dates:
-            return self._days(name, rows, cells)
-        if not number:
+        self._check_types(name, rows, cells, types)
+        if name in self.layout.dates and self.options.as_written:
+            return _strings(cells)
+        if str in types and name in self.layout.forms:
+            cells = self._read_strings(name, rows, cells)
+        elif not self._is_number(name) and name not in self.layout.dates:
             return _strings(cells)
         values = np.array(cells, np.float64)
-        if Numeral in types and name not in self.losses:
+        if Numeral in set(map(type, cells)) and name not in self.losses:
             lost = next((c.text for c in cells if isinstance(c, Numeral) and loss_of(c.text) is Loss.DIGITS), None)
             if lost is not None:
                 self.losses[name] = lost
@@ -164,30 +183,37 @@ class _Columns:
             return _strings([str(int(cell)) if isinstance(cell, bool) else as_string(cell) for cell in cells])
         return values
 
+    def _check_types(self, name: str, rows: list[Row], cells: list[Any], types: set[type]) -> None:
+        """Raise DataError if a column has strings and numbers; a model takes both where it reads numbers."""
+        number, form = self._is_number(name), self.layout.forms.get(name)
+        allowed = NUMBER_TYPES if number and form is None else STRING_TYPES
+        if isinstance(form, NumberForm) and self.options.required is not None:
+            allowed = NUMBER_TYPES | STRING_TYPES
+        if not types <= allowed:
+            self._mixed(name, rows, cells, allowed)
+
     def _check_missing(self, name: str, rows: list[Row], cells: Sequence[object], label: bool = False) -> None:
         """Raise DataError for the first None among some cells, if it may not be missing."""
         if label or self.options.missing == "refuse":
             raise missing_cell(self.source, name, rows[cells.index(None)][0], label=label)
 
-    def _days(self, name: str, rows: list[Row], cells: list[Any]) -> Array:
-        """The cells of a column of dates as numbers."""
-        form, values = self.layout.forms[name], np.full(len(cells), np.nan)
+    def _read_strings(self, name: str, rows: list[Row], cells: list[Any]) -> list[Any]:
+        """The cells of a column of dates or formatted numbers, with numbers in place of strings."""
+        form, found = self.layout.forms[name], list(cells)
         for at, cell in enumerate(cells):
-            if cell is not None:
+            if isinstance(cell, str):
                 try:
-                    values[at] = date_value(cell, form)
+                    found[at] = value_of(cell, form)
                 except ValueError as fault:
                     advice = other_kind_advice(name)
                     raise DataError(self.source, str(fault), rows[at][0], name, option="--categorical", advice=advice) from None
-        missing = [None if np.isnan(value) else value for value in values.tolist()]
-        if None in missing:
-            self._check_missing(name, rows, missing)
-        return values
+                if isinstance(form, NumberForm):  # with its digits
+                    found[at] = Numeral(form.plain(cell.strip(BLANKS)) or "")
+        return found
 
-    def _mixed(self, name: str, rows: list[Row], cells: list[Any], number: bool) -> NoReturn:
-        wrong = STRING_TYPES if number else NUMBER_TYPES
-        line = next(row[0] for row, cell in zip(rows, cells, strict=True) if cell is not None and type(cell) in wrong)
-        kind = "a string, but the column is numeric" if number else "a number, but the column holds strings"
+    def _mixed(self, name: str, rows: list[Row], cells: list[Any], allowed: set[type]) -> NoReturn:
+        line = next(row[0] for row, cell in zip(rows, cells, strict=True) if type(cell) not in allowed)
+        kind = "a string, but the column is numeric" if str not in allowed else "a number, but the column holds strings"
         advice = "use --categorical or --text for this column"
         raise DataError(self.source, f"the value is {kind}", line, name, option="--categorical", advice=advice)
 

@@ -18,7 +18,7 @@ from ..table import Data
 from . import Options
 from .cells import MISSING, NON_FINITE, parse_number
 from .dates import DESCRIPTIONS, ORDERS, DateForm, DateKind, find_dates
-from .notation import MARKS, THOUSANDS, Decimal, NumberCells, NumberForm, choose_form, number_cells, split_number
+from .notation import MARKS, THOUSANDS, TRUTH_VALUES, Decimal, NumberCells, NumberForm, choose_form, number_cells, split_number
 
 Form = DateForm | NumberForm
 
@@ -74,7 +74,7 @@ def survey(cells: Iterable[bytes], options: Options) -> Survey:
     if plain == known:
         return Survey(known, plain)
     texts = {cell.decode("utf-8", "replace"): n for cell, n in counts.items()}
-    if all(map(is_truth, texts)):
+    if any(map(is_truth, texts)) and all(text.casefold() in TRUTH_VALUES for text in texts):
         return Survey(known, plain, truth=True)
     dates, _ = find_dates(texts, options.dates if options.dates in ORDERS else "")
     n_dates = 0 if dates is None else sum(n for text, n in texts.items() if dates.value(text) is not None)

@@ -3,8 +3,8 @@
 The layout is found from the first rows and the user's options.
 
 Header    The first row is a header in any of these cases: it contains a column name given in the options; there are columns of
-          numbers below it, and in at least half of them its cell is not a number (if none has numbers alone, those with one
-          other cell, or a tenth); or there are no columns of numbers, and it
+          numbers below it (if none has numbers alone, those with one other cell, or a tenth), and its cell is a name in at
+          least half of them, or in one of them and no cell of the row is a number; or there are no columns of numbers, and it
           contains a common label name, or a value that does not occur below it in a column of recurring values, or it is the
           only line.
 Label     The label is the column given by the user, else a column with a common label name, else the last or the first column
@@ -256,7 +256,7 @@ def lay_out(source: str, rows: Cells, options: Options, delimiter: bytes = DEFAU
     if not features and options.required is None:
         raise DataError(source, "there is no column besides the label")
     text, categories = (tuple(names[c] for c in sorted(columns)) for columns in (free, categorical))
-    missing = {c: _missing_cells(names[c], [row[c] for row in body], options) for c in features if kinds[c] == Kind.TEXT}
+    missing = {c: missing_cells(names[c], [row[c] for row in body], options) for c in features if kinds[c] == Kind.TEXT}
     missing |= {} if label is None else {label: WORDS}
     note = "; ".join(notes) or None
     return Layout(header, names, tuple(kinds), tuple(features), label, note, text, categories, forms, missing)
@@ -284,7 +284,7 @@ def _find_kinds(
     return [kinds[c] for c in range(len(names))], forms
 
 
-def _missing_cells(name: str, cells: Sequence[bytes], options: Options) -> frozenset[bytes]:
+def missing_cells(name: str, cells: Sequence[bytes], options: Options) -> frozenset[bytes]:
     """The cells that are missing in a categorical column."""
     if options.required is not None:
         return MISSING - {value.encode() for value in options.values.get(name, ())}
@@ -303,8 +303,8 @@ def _has_header(rows: Cells, below: Sequence[Survey], options: Options) -> bool:
         c for c, found in enumerate(below) if found.most_values
     ]
     if numeric:
-        named = sum(first[c] not in MISSING and not is_value(first[c]) for c in numeric)
-        return 2 * named >= len(numeric)
+        named = [not is_value(first[c]) for c in numeric if first[c] not in MISSING]
+        return 2 * sum(named) >= len(numeric) or (any(named) and not any(map(is_value, first)))
     if any(cell in MISSING or is_value(cell) for cell in first) or len(set(first)) < len(first):
         return False
     if any(map(_is_label_name, names)):

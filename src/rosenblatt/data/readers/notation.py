@@ -5,7 +5,7 @@ Thousands   groups of three digits between commas, points, blanks or apostrophes
             three between commas, as in India. The first group does not begin with 0.
 Signs       a minus sign, or brackets, as in accounts: (12) is -12.
 Percent     45 % is 0.45; all cells of a column must have the sign, or none.
-Truth       true is 1 and false is 0 in a column of nothing else, in letters of any case.
+Truth       true is 1 and false is 0 in a column of nothing else but 1 and 0, in letters of any case.
 Currency    one symbol or code, before or after the number; cells without it are the same number.
 Decision    A column writes its numbers as most of its cells do. Columns such as 1,234 and 5,678 fit a decimal comma and a comma
             between thousands: the options decide, or else the columns that fit only one of them, or else it is a decimal comma

@@ -15,6 +15,7 @@ BLOCK_BYTES = 8 << 20  # bytes of lines read at a time
 MAX_LINE_BYTES = 64 << 20
 COUNTED_BYTES = 1 << 16  # bytes compared at a time when occurrences of a byte are counted
 NEWLINE = 10
+CR_ADVICE = "convert them: tr '\\r' '\\n' < FILE > NEW"
 BOM = b"\xef\xbb\xbf"
 
 
@@ -54,7 +55,7 @@ class Window:
 
     def _end_last_line(self) -> None:
         if self.line == 1 and not self.stop and 0 <= self.buffer.find(b"\r", 0, self._filled) < self._filled - 1:
-            raise DataError(self.source.name, "the lines end with CR alone, as on old Macs; convert them to LF")
+            raise DataError(self.source.name, "the lines end with CR alone, as on old Macs", advice=CR_ADVICE)
         self.buffer[self._filled] = NEWLINE
         self._filled += 1
         self.stop = self._filled
