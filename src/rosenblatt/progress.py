@@ -7,9 +7,9 @@ mail filter after each mail.
 
 Estimators have no parameter for a callback, because progress does not affect the result and is not part of a model. The
 callback applies to all fits in the block, including those inside a pipeline or a search that runs in the same process.
-scikit-learn's own callbacks (`sklearn.callback`, scikit-learn 1.9) are set on one estimator and receive a context, the data and
-a fitted copy of the estimator for each task. They are not called here: several binary problems share one pass in compiled code,
-and no fitted copy exists between passes. A `Progress` holds numbers only, so it is cheap to create.
+scikit-learn's own callbacks (`sklearn.callback`, scikit-learn 1.9) are set on one estimator with `set_callbacks`, and receive a
+context, the data and a fitted copy of the estimator: see `estimators/callbacks.py`. A `Progress` holds numbers only, so it is
+cheap to create.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def test_nan_and_infinity_in_x_are_refused(estimator: Any, container: Any, value
         (np.zeros(4), [0, 1, 0, 1], "Expected 2D array, got 1D"),
         (np.zeros((2, 2, 2)), [0, 1], "(?i)dim 3|3 dim"),
         (np.zeros((4, 2)), [0, 1, 0], r"inconsistent numbers of samples: \[4, 3\]"),
-        (np.zeros((4, 2)), np.zeros((4, 2)), "(?i)y should be a 1d array"),
+        (np.zeros((4, 2)), np.full((4, 2), 3), r"must be an indicator matrix of 0 and 1, but Y\[0, 0\] is 3"),
         (np.zeros((4, 2)), [0.5, 1.5, 0.2, 0.1], "(?i)continuous"),
         (np.zeros((4, 2)), [0.0, 1.0, np.nan, 1.0], "(?i)NaN"),
         (np.zeros((4, 2)), None, "(?i)requires y"),

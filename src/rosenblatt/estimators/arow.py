@@ -10,6 +10,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from ..array_types import Array, FloatArray, MatrixLike
+from ..data.indicators import is_indicator
 from ..data.problem import Problem
 from ..losses import SQUARED_HINGE, Objective
 from ..online.rules.arow import arow_rule
@@ -250,8 +251,8 @@ class AROW(EarlyStopping, LinearClassifier):
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
             The rows of the chunk.
-        y : array-like of shape (n_rows,)
-            The class label of each row.
+        y : array-like of shape (n_rows,), or {array-like, sparse matrix} of shape (n_rows, n_labels)
+            The class label of each row; or an indicator matrix, whose columns are those of the first chunk.
         classes : array-like, default=None
             All labels of the stream, in the first call. Without it, a class may appear in a later chunk; it then starts with
             zero weights and variances of 1.
@@ -264,6 +265,9 @@ class AROW(EarlyStopping, LinearClassifier):
             The estimator after the chunk.
         """
         with self._unchanged_on_error():
+            if self.multilabel_ or is_indicator(y):
+                self._partial_fit_labels(X, y, classes, sample_weight)
+                return self
             return self._partial_fit(X, y, classes, sample_weight)
 
     def _partial_fit(

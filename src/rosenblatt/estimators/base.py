@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -21,6 +21,9 @@ from ..certificates.exact_arrays import check_exact
 from ..data.problem import Problem, classes_and_codes, classes_of_chunk, make_problem
 from ..losses import Objective
 from ..scores import linear_scores
+from .callbacks import CallbackMethods, with_teardown
+from .label_attributes import forget_fit
+from .multilabel import MultiLabelMethods
 from .probability_methods import ProbabilityMethods
 from .row_reference import FLOATS, RowReference
 from .row_weights import ClassWeight, check_weighted_classes, row_weights
@@ -88,7 +91,7 @@ class StreamingObstacle(NamedTuple):
     instead: tuple[object, ...] = ()  # values of the parameter that do not need the rows in memory
 
 
-class LinearClassifier(ProbabilityMethods, ClassifierMixin, BaseEstimator):
+class LinearClassifier(MultiLabelMethods, ProbabilityMethods, CallbackMethods, ClassifierMixin, BaseEstimator):
     """Base of all estimators: `coef_` and `intercept_` score the rows, `classes_` has the labels, sorted."""
 
     classes_: Array
@@ -208,7 +211,7 @@ class LinearClassifier(ProbabilityMethods, ClassifierMixin, BaseEstimator):
     @property
     def _update_log(self) -> UpdateLog | None:
         """The updates of the run; None if none were kept."""
-        return self.__dict__.get("log_")
+        return None if self.multilabel_ else self.__dict__.get("log_")
 
     # --- defined by subclasses ---------------------------------------------------------------------------------------------
 
@@ -222,6 +225,7 @@ class LinearClassifier(ProbabilityMethods, ClassifierMixin, BaseEstimator):
 
     # --- fitting -----------------------------------------------------------------------------------------------------------
 
+    @with_teardown
     def fit(self, X: MatrixLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> Self:
         """Learn from all rows.
 
@@ -232,8 +236,9 @@ class LinearClassifier(ProbabilityMethods, ClassifierMixin, BaseEstimator):
             columns do not ascend within a row, or are repeated, is copied, except by learners that go row by row. Repeated
             columns count as their sum, which these learners take in float64 and without rounding it to the type of X; in
             another order of the columns, the last bits of their sums may differ.
-        y : array-like of shape (n_rows,)
-            The class label of each row.
+        y : array-like of shape (n_rows,), or {array-like, sparse matrix} of shape (n_rows, n_labels)
+            The class label of each row; or an indicator matrix, with a 1 for each label of a row and else 0: one copy of the
+            estimator is then fitted to each column, see `estimators_`.
         sample_weight : array-like of shape (n_rows,), default=None
             The weight of each row, at least 0. Rows of weight 0 are ignored. None gives every row weight 1.
 
@@ -242,8 +247,13 @@ class LinearClassifier(ProbabilityMethods, ClassifierMixin, BaseEstimator):
         self : object
             The fitted estimator. If an error is raised, the estimator stays as it was.
         """
-        with self._unchanged_on_error():
+        with self._called_back(X, y, sample_weight), self._unchanged_on_error():
             self._check_calibrate()
+            if self._takes_labels(y):
+                self._fit_labels(X, y, sample_weight)
+                return self
+            if self.multilabel_:
+                forget_fit(self)
             self._fit(X, y, sample_weight)
             self._calibrate(X, y, sample_weight)
             return self
@@ -335,12 +345,14 @@ class LinearClassifier(ProbabilityMethods, ClassifierMixin, BaseEstimator):
         Returns
         -------
         scores : ndarray of shape (n_rows,) or (n_rows, n_classes)
-            For two classes one score per row, positive for `classes_[1]`. For more, one per class. A vote's scores are the
-            shares of votes.
+            For two classes one score per row, positive for `classes_[1]`. For more, one per class, and for an indicator matrix
+            one per label. A vote's scores are the shares of votes.
         """
         check_is_fitted(self, "classes_")
         with np.errstate(over="ignore", invalid="ignore"):
             X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, accept_large_sparse=True, reset=False)
+        if self.multilabel_:
+            return self._label_scores(X)
         scores: FloatArray = self._scores(X)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
@@ -358,10 +370,12 @@ class LinearClassifier(ProbabilityMethods, ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        labels : ndarray of shape (n_rows,)
-            Labels from `classes_`.
+        labels : ndarray of shape (n_rows,), or {ndarray, sparse matrix} of shape (n_rows, n_labels)
+            Labels from `classes_`; after a fit on an indicator matrix another one, sparse if that was.
         """
         scores = self.decision_function(X)
+        if self.multilabel_:
+            return cast(Array, self._labels_of(scores))
         if len(self.classes_) == 1:
             return np.repeat(self.classes_, len(scores))
         labels: Array = self.classes_[(scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
@@ -385,6 +399,7 @@ class LinearClassifier(ProbabilityMethods, ClassifierMixin, BaseEstimator):
             Contributions that sum to the score, and the nearest changes that are predicted otherwise, in the units of X.
         """
         check_is_fitted(self, "classes_")
+        self._refuse_labels("explain", "estimators_[j].explain(X)")
         explanation: Explanation = application_hook("explain")(self, X, row=row, training=training)
         return explanation
 
@@ -405,10 +420,12 @@ class LinearClassifier(ProbabilityMethods, ClassifierMixin, BaseEstimator):
         widget : object
             The widget; a notebook displays it.
         """
+        self._refuse_labels("show", "estimators_[j].show(X, Y[:, j])")
         widget: AnyWidget = application_hook("show")(self, X, y, columns=columns)
         return widget
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.classifier_tags.multi_label = True
         return tags

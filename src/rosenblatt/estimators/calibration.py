@@ -79,6 +79,7 @@ def cross_fitted_scores(
         mine = fold == number
         others, held = np.flatnonzero(~mine), np.flatnonzero(mine)
         copy: LinearClassifier = clone(model).set_params(**parameters)
+        copy.set_callbacks()  # those of the model are called for its own fit
         title = f"calibration, fold {number + 1} of {n_folds}"
         _fit_with_progress(copy, X[others], y[others], None if weights is None else weights[others], title)
         report_progress(number + 1, text=title, verbose=verbose)

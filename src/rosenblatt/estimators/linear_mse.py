@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from ..array_types import Array, FloatArray, MatrixLike
+from ..data.indicators import is_indicator
 from ..data.problem import Problem
 from ..kernels.linear.schemes import Rest
 from ..least_squares.linear import LeastSquaresSolution, SquaresOutOfRangeError, checked, from_triangle, least_squares
@@ -175,7 +176,7 @@ class LinearMSE(LinearClassifier):
             check_finite()
             raise
         if found.stop.reason != "solved":
-            warnings.warn(StopWarning("the minimum was not reached", found.stop), stacklevel=4)
+            warnings.warn(StopWarning("the minimum was not reached", found.stop), stacklevel=5)
         self._set(found, classes)
         self._stream, self._moments = None, (found.total, found.shift, found.R, problem.n_visited)
         return self
@@ -194,8 +195,8 @@ class LinearMSE(LinearClassifier):
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
             The rows of the chunk.
-        y : array-like of shape (n_rows,)
-            The class label of each row.
+        y : array-like of shape (n_rows,), or {array-like, sparse matrix} of shape (n_rows, n_labels)
+            The class label of each row; or an indicator matrix, whose columns are those of the first chunk.
         classes : array-like, default=None
             All labels of the stream, in the first call. Without it, a class may appear in a later chunk.
         sample_weight : array-like of shape (n_rows,), default=None
@@ -207,6 +208,9 @@ class LinearMSE(LinearClassifier):
             The estimator after the chunk.
         """
         with self._unchanged_on_error():
+            if self.multilabel_ or is_indicator(y):
+                self._partial_fit_labels(X, y, classes, sample_weight)
+                return self
             return self._partial_fit(X, y, classes, sample_weight)
 
     def _partial_fit(

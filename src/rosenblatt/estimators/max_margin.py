@@ -152,6 +152,7 @@ class MaxMargin(MarginClassifier):
     @property
     def on_margin_(self) -> list[IntArray]:
         """All rows on the planes H1 and H2, or with slack inside them, for each binary problem."""
+        self._refuse_labels("on_margin_", "estimators_[j].on_margin_")
         if "_margins" not in self.__dict__:
             where = "; model files do not hold it" if "support_" in self.__dict__ else ""
             raise AttributeError(f"{type(self).__name__} has no on_margin_ before fit{where}")
@@ -170,8 +171,8 @@ class MaxMargin(MarginClassifier):
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
             The rows. Arrays in C order and CSR matrices of float32 or float64 are used without a copy.
-        y : array-like of shape (n_rows,)
-            The class label of each row.
+        y : array-like of shape (n_rows,), or {array-like, sparse matrix} of shape (n_rows, n_labels)
+            The class label of each row, or an indicator matrix.
         sample_weight : array-like of shape (n_rows,), default=None
             Rows of weight 0 are ignored. All others must be on their side of the margin, for any weight; only with
             inseparable="soft" does a weight scale the cost of crossing.
@@ -204,9 +205,9 @@ class MaxMargin(MarginClassifier):
         self.classes_ = classes
         self._set(len(codes), problems, found)
         for stop in dict.fromkeys(stop for _, stop, *_ in found if stop.reason in ("rounding", "steps")):
-            warnings.warn(StopWarning(f"tol={short(self.tol, 6)} was not reached", stop), stacklevel=4)
+            warnings.warn(StopWarning(f"tol={short(self.tol, 6)} was not reached", stop), stacklevel=5)
         if zeros := int((~self.coef_.any(axis=1)).sum()):  # only with slack
-            warnings.warn(ZeroPlaneWarning(zeros, len(self.coef_), self.multiclass, "squared_hinge"), stacklevel=4)
+            warnings.warn(ZeroPlaneWarning(zeros, len(self.coef_), self.multiclass, "squared_hinge"), stacklevel=5)
         return self
 
     @property

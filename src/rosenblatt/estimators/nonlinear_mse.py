@@ -324,7 +324,7 @@ class NonlinearMSE(OnlineClassifier):
 
     def _finish(self, problem: Problem) -> None:
         if self.solver == "minimum" and self.stop_.reason != "solved":
-            warnings.warn(StopWarning("the minimum was not reached", self.stop_), stacklevel=6)
+            warnings.warn(StopWarning("the minimum was not reached", self.stop_), stacklevel=7)
         if len(self.classes_) < 2:
             self.loss_, self.gradient_norm_, self.saturated_ = 0.0, 0.0, np.zeros(0, np.intp)
             return

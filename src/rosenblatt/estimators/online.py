@@ -14,6 +14,7 @@ from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
 from ..array_types import Array, FloatArray, Matrix, MatrixLike
+from ..data.indicators import Indicator, is_indicator, read_indicator
 from ..data.problem import Problem, copy_state, virtual_sums, zero_sums
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import State
@@ -209,7 +210,7 @@ class OnlineClassifier(EarlyStopping, LinearClassifier):
         proved = stop.reason == "impossible" and stop.certificate is not None
         endless = (self.max_iter is None and held is None) or (proofs is not None and config.max_iter is None)
         if endless and not (stop.separated or proved):
-            warnings.warn(StopWarning("the rows were not separated", stop), stacklevel=4)
+            warnings.warn(StopWarning("the rows were not separated", stop), stacklevel=5)
         self._classes_fixed = True
         self._set(self._held(history_of_fit(problem, classes, result), self.keep), stop, result.passes)
         self._forget_proofs()
@@ -241,8 +242,8 @@ class OnlineClassifier(EarlyStopping, LinearClassifier):
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
             The rows of the chunk.
-        y : array-like of shape (n_rows,)
-            The class label of each row.
+        y : array-like of shape (n_rows,), or {array-like, sparse matrix} of shape (n_rows, n_labels)
+            The class label of each row; or an indicator matrix, whose columns are those of the first chunk.
         classes : array-like, default=None
             All labels of the stream, in the first call. Without it, a class may appear in a later chunk; its weights then
             start at zero.
@@ -255,6 +256,9 @@ class OnlineClassifier(EarlyStopping, LinearClassifier):
             The estimator after the chunk.
         """
         with self._unchanged_on_error():
+            if self.multilabel_ or is_indicator(y):
+                self._partial_fit_labels(X, y, classes, sample_weight)
+                return self
             return self._partial_fit(X, y, classes, sample_weight)
 
     def _partial_fit(
@@ -385,6 +389,8 @@ class OnlineClassifier(EarlyStopping, LinearClassifier):
         check_vote_count(self, keep)
         if (X is None) != (y is None):
             raise ValueError("reading takes X and y together, or neither")
+        if self.multilabel_:
+            return self._label_reading(keep, X, y)
         run = self._run if X is None or y is None else run_found_in(self, self._run, X, y)
         other = copy.copy(self)
         if keep == self.keep and X is None:
@@ -395,6 +401,18 @@ class OnlineClassifier(EarlyStopping, LinearClassifier):
         other._set(self._held(run, keep), self.stop_, self.n_iter_)
         if self.log_ is None:
             other.log_ = None
+        return other
+
+    def _label_reading(self, keep: Keep, X: MatrixLike | None, y: npt.ArrayLike | None) -> Self:
+        """Return another reading of the runs on several labels."""
+        labels = None if y is None else read_indicator(y)
+        heads: list[Any] = []
+        for j, head in enumerate(self.estimators_):
+            column = None if labels is None else labels.column(j)
+            heads.append(head.reading(keep, X, column) if isinstance(head, OnlineClassifier) else head)
+        other = copy.copy(self)
+        other.keep = keep
+        other._set_labels(heads, Indicator(self.classes_, self._sparse_labels, None))
         return other
 
     # --- predicting ----------------------------------------------------------------------------------------------------

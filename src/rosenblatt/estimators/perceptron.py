@@ -293,6 +293,7 @@ class Perceptron(OnlineClassifier):
     def convergence_(self) -> list[Convergence]:
         """The two inequalities of the convergence proof along each run."""
         check_is_fitted(self, "classes_")
+        self._refuse_labels("convergence_", "estimators_[j].convergence_")
         if "_convergence" not in self.__dict__:
             self._convergence = self._measure_convergence()
         return self._convergence

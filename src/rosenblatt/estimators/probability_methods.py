@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 def check_probabilities(model: ProbabilityMethods) -> None:
     """Raise an error unless an estimator, with its parameters, has probabilities."""
+    if model.multilabel_:
+        return model._check_label_probabilities()
     if model.calibrate is None and model._native_map is None:
         raise NoProbabilitiesError(type(model).__name__)
 
@@ -48,6 +50,10 @@ class ProbabilityMethods:
     if TYPE_CHECKING:  # of the class that this is mixed into
         classes_: Array
 
+        def _check_label_probabilities(self) -> None: ...
+        @property
+        def multilabel_(self) -> bool: ...
+        def _label_probabilities(self, scores: FloatArray, logarithms: bool) -> FloatArray: ...
         @property
         def _way(self) -> Way: ...
         def decision_function(self, X: MatrixLike) -> FloatArray: ...
@@ -80,8 +86,11 @@ class ProbabilityMethods:
         probabilities : ndarray of shape (n_rows, n_classes)
             The probabilities, in the order of `classes_`; each row sums to 1. They come from the scores of
             `decision_function`, by the map `calibration_`. `predict` does not use them: its class may have a probability
-            below that of another class, where the scores of the model are biased.
+            below that of another class, where the scores of the model are biased. After a fit on an indicator matrix, the
+            probability of each label, from 0 to 1, whose sum may be anything.
         """
+        if self.multilabel_:
+            return self._label_probabilities(self.decision_function(X), False)
         return self._checked_map().probabilities(self._scores_of_heads(X))
 
     @method_if(check_probabilities)
@@ -99,6 +108,8 @@ class ProbabilityMethods:
             The logarithms, also of probabilities that are too small for a float. An isotonic map has probabilities of
             exactly 0, whose logarithm is -inf.
         """
+        if self.multilabel_:
+            return self._label_probabilities(self.decision_function(X), True)
         return self._checked_map().log_probabilities(self._scores_of_heads(X))
 
     def _checked_map(self) -> ProbabilityMap:

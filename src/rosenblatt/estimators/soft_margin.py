@@ -380,12 +380,12 @@ class SoftMargin(MarginClassifier):
             remedy = " (scale the features)" if self.stop_.reason == "rounding" else ""
             if self.stop_.reason == "rounding" and np.inf == self.C and self.loss == "logistic":
                 remedy = " (the classes are separated, or nearly: use a finite C, or rb.certify with likelihood=True)"
-            warnings.warn(StopWarning(f"tol={short(self.tol, 6)} was not reached{remedy}", self.stop_), stacklevel=5)
+            warnings.warn(StopWarning(f"tol={short(self.tol, 6)} was not reached{remedy}", self.stop_), stacklevel=6)
         solved = np.array([gap <= self.tol for gap, _ in ends])  # other planes may be zero because of rounding errors
         if zeros := int((~self.coef_.any(axis=1) & solved).sum()):
             warnings.warn(
                 ZeroPlaneWarning(zeros, len(self.coef_), self._scheme, self.loss, self._cost_of_first_weights(solved)),
-                stacklevel=5,
+                stacklevel=6,
             )
 
     def _cost_of_first_weights(self, solved: BoolArray) -> float | None:

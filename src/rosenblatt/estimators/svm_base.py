@@ -33,6 +33,9 @@ class ZeroPlaneWarning(UserWarning):
         if self.planes == 1:
             remedy = f"use {use}class_weight='balanced'" if hinge else "the columns do not tell the classes apart"
             return f"the plane is zero, and all rows are predicted alike: {remedy}"
+        if self.scheme == "labels":
+            remedy = f"use {use}class_weight='balanced'" if hinge else "the columns do not tell the rows of such a label apart"
+            return f"{zeros}, and all rows are predicted alike for such a label: {remedy}"
         if self.scheme == "ovo":
             votes = "each such pair votes for its more frequent class, or the smaller label of equally frequent ones"
             remedy = (
@@ -68,6 +71,10 @@ class MarginClassifier(LinearClassifier):
     @property
     def canonical_(self) -> FloatArray:
         """The margin y_i (<w, x_i> + b) of every row, per binary problem; NaN for rows that do not count."""
+        if self.multilabel_:
+            given = [head.canonical_ for head in self.estimators_ if isinstance(head, MarginClassifier)]
+            nothing = np.full_like(given[0], np.nan)
+            return np.concatenate([getattr(head, "canonical_", nothing) for head in self.estimators_])
         if "_margins" not in self.__dict__:
             where = "; model files do not hold it" if "support_" in self.__dict__ else ""
             raise AttributeError(f"{type(self).__name__} has no canonical_ before fit{where}")
@@ -83,6 +90,7 @@ class MarginClassifier(LinearClassifier):
         """The support vectors: the rows `support_` of X, one matrix per binary problem, as they were in `fit`."""
         if "support_" in self.__dict__ and getattr(self, "loss", None) == "logistic":
             raise AttributeError("with loss='logistic' every row has a multiplier: use X")
+        self._refuse_labels("support_vectors_", "X[support_[j]]")
         if "_support_rows" not in self.__dict__:
             where = "; copies, pickles and model files hold no rows: use X[support_[0]]" if "support_" in self.__dict__ else ""
             raise AttributeError(f"{type(self).__name__} has no support_vectors_ before fit{where}")

@@ -92,6 +92,7 @@ def model_of(
     kind, fitted = type(estimator).__name__, vars(estimator)
     if "classes_" not in fitted:
         raise ValueError(f"this {kind} is not fitted yet: call fit before saving it")
+    estimator._refuse_labels("a model file", "estimators_[j]")
     check_estimator_parameters(estimator)  # `set_params` may have changed them since the fit
     check_init_shape(estimator, len(estimator.classes_), estimator.n_features_in_)
     own_names = fitted.get("feature_names_in_")

@@ -153,7 +153,7 @@ class Stop:
         return self.reason == "separated"
 
 
-def merge_stops(stops: Sequence[Stop], classes: Iterable[object], *, pairs: bool = False) -> Stop:
+def merge_stops(stops: Sequence[Stop], classes: Iterable[object], *, pairs: bool = False, noun: str = "class") -> Stop:
     """The stop of several binary problems: one for each of the labels `classes`, or one for each pair of them."""
     if len(stops) == 1:
         return stops[0]
@@ -165,7 +165,7 @@ def merge_stops(stops: Sequence[Stop], classes: Iterable[object], *, pairs: bool
     worst = stops[which]
     labels = list(classes)
     names = (
-        [f"classes {one} and {other}" for one, other in combinations(labels, 2)] if pairs else [f"class {c}" for c in labels]
+        [f"classes {one} and {other}" for one, other in combinations(labels, 2)] if pairs else [f"{noun} {c}" for c in labels]
     )
     sentence = f"{describe_reasons(reasons)}; {names[which]}: {worst.sentence}"
     return Stop(reason, sentence, reasons, worst.certificate, worst.limit, worst.last_updates, worst.gap)
