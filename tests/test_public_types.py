@@ -27,6 +27,8 @@ EXCEPTIONS = {
     ("rosenblatt.Finding.__init__", "evidence"): "the numbers of a finding, as JSON has them, by name",
     ("rosenblatt.Model.__init__", "parameters"): "the parameters of any estimator, by name",
     ("rosenblatt.Model.__init__", "provenance"): "whatever a file records, as JSON",
+    ("rosenblatt.Tuned.__init__", "parameters"): "the parameters of any estimator, by name",
+    ("rosenblatt.Tuned.__init__", "chosen"): "the parameters of any estimator, by name",
     ("rosenblatt.Model.__init__", "more"): "the state of any estimator, as JSON and arrays",
 }
 # The keys of ClassWeight are labels of any type, and Mapping is invariant in its keys; DTypeLike is NumPy's.

@@ -178,6 +178,7 @@ ESTIMATORS = {
             "tol": {"help": "The run stops when a gradient or step is shorter than this."},
             "activation": None,  # each function is an algorithm of its own
         },
+        grid={"activation": ("tanh", "logistic")},
     ),
     "PassiveAggressive": EstimatorEntry(
         "rosenblatt.estimators.passive_aggressive",
@@ -242,7 +243,10 @@ ESTIMATORS = {
             "penalize_intercept": {"help": "Whether the intercept counts in |w|.", "before": "vote_count"},
             "max_iter": None,  # never reached
         },
-        grid={"C": (1e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1e4)},
+        grid={
+            "loss": ("logistic", "hinge", "squared_hinge"),
+            "C": (1e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1e4),
+        },
     ),
     "SoftMarginCV": EstimatorEntry(
         "rosenblatt.estimators.soft_margin_cv",

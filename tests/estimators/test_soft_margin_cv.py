@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import rosenblatt as rb
+from rosenblatt.estimators.search import stratified_folds
 
 X, Y = load_iris(return_X_y=True)
 
@@ -16,7 +17,7 @@ X, Y = load_iris(return_X_y=True)
 def test_scores_are_those_of_a_grid_search_and_the_fit_is_the_direct_one(loss):
     costs = [0.01, 0.1, 1.0, 10.0]
     found = rb.SoftMarginCV(Cs=costs, loss=loss, tol=1e-8, random_state=3).fit(X, Y)
-    folds = StratifiedKFold(5, shuffle=True, random_state=3)
+    folds = stratified_folds(Y, 5, 3)
     grid = GridSearchCV(rb.SoftMargin(loss=loss, tol=1e-8), {"C": costs}, cv=folds).fit(X, Y)
     expected = [[grid.cv_results_[f"split{fold}_test_score"][k] for k in range(4)] for fold in range(5)]
     np.testing.assert_allclose(found.scores_, expected, atol=1e-12)

@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 
 from rosenblatt.catalog import ALGORITHMS
+from rosenblatt.cli.train import build_model
+from rosenblatt.estimators.trials import describe
+from rosenblatt.reporting.text import percent
 from rosenblatt.training import choose as choosing
+from rosenblatt.training.record import record_of
 from rosenblatt.training.request import Request
+from rosenblatt.training.summary import as_dict, summarize
 from rosenblatt.training.train import train
 
 
@@ -70,7 +75,7 @@ def test_held_out_rows_do_not_take_part_in_the_choice(monkeypatch, noise):
 
 
 def test_tuning_is_tested_by_folds_in_which_everything_is_chosen_again(circle):
-    outcome = train(Request(circle, algorithm="auto", tune=True))
+    outcome = train(Request(circle, algorithm="auto", tune=True, parameters={"loss": "squared_hinge"}))
     assert outcome.request.degree == 2
     assert len(outcome.folds) == 5
     assert sum(fold.rows for fold in outcome.folds) == 160
@@ -78,7 +83,7 @@ def test_tuning_is_tested_by_folds_in_which_everything_is_chosen_again(circle):
 
 
 def test_the_error_of_tuning_on_labels_without_pattern_is_that_of_guessing(noise):
-    outcome = train(Request(noise, algorithm="auto", tune=True))
+    outcome = train(Request(noise, algorithm="auto", tune=True, parameters={"loss": "logistic"}))
     assert sum(fold.errors for fold in outcome.folds) / 80 > 0.38
 
 
@@ -92,18 +97,58 @@ def test_tune_varies_what_the_algorithm_and_the_user_leave_open(circle, algorith
     assert outcome.test is not None
 
 
-def test_the_widest_margin_of_inseparable_folds_names_the_remedy(circle):
-    with pytest.raises(ValueError, match=r"circle.csv: no plane separates .* use --algorithm soft-margin"):
-        train(Request(circle, algorithm="max-margin", tune=True))
+def test_the_widest_margin_of_inseparable_folds_names_the_remedy(noise, circle):
+    with pytest.raises(ValueError, match=r"noise.csv: no plane separates .* use --algorithm soft-margin"):
+        train(Request(noise, algorithm="max-margin", tune=True, degree=2, parameters={"max_iter": 1000}))
+    assert train(Request(circle, algorithm="max-margin", tune=True, holdout=0.2)).request.degree == 2  # products separate
 
 
-def test_a_budget_that_is_too_short_tries_the_first_round_and_says_so(circle):
+def test_a_budget_that_is_too_short_tries_nothing_and_says_so(circle):
     outcome = train(Request(circle, algorithm="auto", tune=True, budget=1e-6))
-    assert any("4 of 48 candidates" in note for note in outcome.notes)
+    lines = dict(summarize(outcome))
+    assert lines["tuning"].startswith("tried 0 of 144 candidates by 5-fold cross-validation on the training rows in ")
+    assert lines["tuning"].endswith("(--budget was used up)")
+    assert outcome.request.algorithm == "logistic"
+    assert outcome.estimator.C == 1.0
+
+
+def test_tuning_prints_and_records_what_was_tried_and_what_was_chosen(circle):
+    outcome = train(Request(circle, algorithm="auto", tune=True, holdout=0.25))
+    record = outcome.tuning
+    assert record.candidates == len(record.trials) == 2 * 2 * 3 * 12
+    assert set(record.chosen) == {"scale", "degree", "loss", "C"}
+    lines = list(record.lines())
+    assert lines[1].startswith(f"chosen {describe(record.chosen)} (error there ")
+    least = {name: min(t.loss for t in record.trials if t.parameters["loss"] == name) for name in ("logistic", "hinge")}
+    assert any(f"'logistic' {percent(least['logistic'])}, 'hinge' {percent(least['hinge'])}" in line for line in lines)
+    assert f"Tuning: {lines[1]}." in record_of(outcome).notes
+    assert as_dict(outcome)["tuning"]["chosen"] == record.chosen
+    card = build_model(outcome).card()
+    assert "Tuning: chosen" in card
+
+
+def test_the_losses_of_a_search_decide_the_algorithm(noise, monkeypatch):
+    """Each loss gives the model that is named after it, and one without probabilities says how to get them."""
+    for loss, algorithm in (("logistic", "logistic"), ("hinge", "soft-margin"), ("squared_hinge", "soft-margin")):
+        prefer = lambda trials, loss=loss: next(trial for trial in trials if trial.parameters["loss"] == loss)  # noqa: E731
+        monkeypatch.setattr(choosing, "best", prefer)
+        outcome = train(Request(noise, algorithm="auto", tune=True, holdout=0.2, degree=2, scale="max"))
+        assert (outcome.request.algorithm, outcome.estimator.loss) == (algorithm, loss)
+        assert any("has no probabilities" in note for note in outcome.notes) == (loss != "logistic")
+        assert hasattr(outcome.estimator, "predict_proba") == (loss == "logistic")
+
+
+def test_a_loss_that_is_given_is_not_searched_and_names_the_algorithm(noise):
+    outcome = train(Request(noise, algorithm="auto", parameters={"loss": "hinge"}))
+    assert (outcome.request.algorithm, outcome.estimator.loss) == ("soft-margin", "hinge")
+    outcome = train(Request(noise, algorithm="logistic", tune=True, holdout=0.2))
+    assert {trial.parameters.get("loss") for trial in outcome.tuning.trials} == {None}
+    with pytest.raises(ValueError, match="logistic has --loss logistic, not hinge: leave out --loss, or --algorithm"):
+        Request(noise, algorithm="logistic", parameters={"loss": "hinge"})
 
 
 def test_the_same_seed_gives_the_same_model(circle):
-    first, second = (train(Request(circle, algorithm="auto", tune=True, holdout=0.25, seed=3)) for _ in range(2))
+    first, second = (train(Request(circle, algorithm="auto", tune=True, holdout=0.25, seed=3, degree=2)) for _ in range(2))
     assert np.array_equal(first.estimator.coef_, second.estimator.coef_)
     assert first.request == second.request
 
@@ -112,9 +157,16 @@ def test_a_class_with_a_single_row(tmp_path):
     path = tmp_path / "single.csv"
     path.write_text("x,label\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(12)) + "3,rare\n")
     outcome = train(Request(str(path), algorithm="auto", holdout=0.0))
-    assert "Nothing was tuned, because there is a single training row of 'rare'." in outcome.notes
+    assert any("was chosen among 12 candidates" in note for note in outcome.notes)  # on the rows of the other classes
     with pytest.raises(ValueError, match=r"single.csv: --tune needs at least two rows of every class, and 'rare' has one"):
         train(Request(str(path), algorithm="auto", tune=True, holdout=0.0))
+
+
+def test_too_few_rows_for_two_folds(tmp_path):
+    path = tmp_path / "few.csv"
+    path.write_text("x,label\n1,a\n2,b\n3,c\n")
+    outcome = train(Request(str(path), algorithm="auto", holdout=0.0))
+    assert "Nothing was tuned, because the 3 classes have too few training rows for two folds." in outcome.notes
 
 
 @pytest.mark.parametrize(

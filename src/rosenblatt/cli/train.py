@@ -48,8 +48,8 @@ COMPRESSED_EXTENSIONS = (".gz", ".bz2", ".xz", ".zst")
 @click.option("-o", "--output", metavar="MODEL", help="Write the model here.  [default: name of DATA with .safetensors]")
 @click.option("-a", "--algorithm", type=AlgorithmName(), default="auto", show_default=True, metavar="NAME",
               help=f"auto (by the size of the data), {', '.join(ALGORITHMS)}.")  # fmt: skip
-@click.option("--tune", is_flag=True, help="Choose parameters, scaling and degree by cross-validation; tested by --cv 5.")
-@click.option("--budget", type=Seconds(), metavar="TIME", help="Time for --tune, such as 30s, 5m or 1h.")
+@click.option("--tune", is_flag=True, help="Choose loss, parameters, scaling and degree by cross-validation; tested by --cv 5.")
+@click.option("--budget", type=Seconds(), metavar="TIME", help="Time for the searches of --tune, such as 30s, 5m or 1h.")
 @parameters
 @click.option("--degree", type=WholeNumber(1, 20), default=1, show_default=True, help="Degree of polynomial features.")
 @click.option("--scale", type=click.Choice(["auto", "none", "max", "standard"]), default="auto", show_default=True,

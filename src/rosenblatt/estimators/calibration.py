@@ -21,6 +21,7 @@ from joblib import effective_n_jobs
 from sklearn.base import clone
 
 from ..array_types import Array, FloatArray, IntArray, Matrix
+from ..data.folds import spread_folds
 from ..parallel import in_order
 from ..probabilities.fits import fit_map
 from ..probabilities.maps import ProbabilityMap
@@ -101,14 +102,7 @@ def calibration_folds(codes: IntArray, classes: Array, seed: int) -> IntArray:
     smallest = int(counts.argmin())
     if counts[smallest] < 2:
         raise TooFewRowsError(classes.tolist()[smallest], int(counts[smallest]))
-    n_folds = min(CALIBRATION_FOLDS, int(counts[smallest]))
-    rng = np.random.default_rng(seed)
-    fold = np.empty(len(codes), np.int64)
-    shift = 0
-    for code, size in enumerate(counts.tolist()):
-        fold[rng.permutation(np.flatnonzero(codes == code))] = (np.arange(size) + shift) % n_folds
-        shift += size
-    return fold
+    return spread_folds(codes, min(CALIBRATION_FOLDS, int(counts[smallest])), seed)
 
 
 def _relative_size(model: LinearClassifier, copy: LinearClassifier, X: Matrix) -> FloatArray:

@@ -3,8 +3,9 @@
 Problem    choose the parameters with the smallest expected error.
 Update     every candidate is fitted on all folds but one and tested on that one. Candidates that differ in the cost C alone are
            fitted in an order from coarse to fine, each from the solution with the nearest C that is known.
-Guarantee  the order of the work depends on the candidates alone, and a limit of time ends it after a whole round: a longer
-           budget tries the same candidates first, and the number of threads changes nothing.
+Guarantee  the order of the work depends on the candidates alone, and a limit of time ends it: fits that are under way then are
+           given up, and only candidates that were tested on all folds count. A longer budget tries the same candidates first,
+           and the number of threads changes nothing.
 """
 
 from __future__ import annotations
@@ -15,24 +16,30 @@ import time
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import takewhile
 from threading import Event
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.model_selection import StratifiedKFold
 
 from ..array_types import Array, FloatArray, IntArray, Matrix
+from ..data.folds import search_folds
 from ..parallel import in_order
-from ..progress import report_progress, without_callback
-from ..reporting.text import join_and, short
+from ..progress import Progress, progress_callback, report_progress, without_callback
+from ..reporting.text import join_and
+from ..svm.not_separable import NotSeparable
+from .candidates import Candidate, in_search_order
+from .trials import PATH_PARAMETER, Trial
 
 if TYPE_CHECKING:
     from .base import LinearClassifier
 
 Scorer: TypeAlias = Callable[..., float]  # (estimator, X, y): the greater, the better
-PATH_PARAMETER = "C"
+# Solutions that later fits may start from, at most, over all paths.
+PATH_BYTES = 1 << 29
+# Values of a part from which on a fit takes so long that an interrupt gives it up.
+LONG_FIT_VALUES = 100_000
 
 
 class Part(NamedTuple):
@@ -46,69 +53,8 @@ class Part(NamedTuple):
     weights_test: FloatArray | None
 
 
-@dataclass(frozen=True)
-class Trial:
-    """The result of one candidate.
-
-    Attributes
-    ----------
-    parameters : dict
-        The parameters that were tried.
-    losses : tuple of float
-        The share of wrong rows of each fold, or the negated score.
-    seconds : float
-        The time of its fits and tests.
-    """
-
-    parameters: dict[str, Any]
-    losses: tuple[float, ...]
-    seconds: float
-
-    @property
-    def loss(self) -> float:
-        """The mean over the folds."""
-        return float(np.mean(self.losses))
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """Parameters to try. Candidates of one group differ in the cost C alone."""
-
-    parameters: dict[str, Any]
-    group: int
-    round: int
-
-    @property
-    def cost(self) -> float:
-        return float(self.parameters.get(PATH_PARAMETER, 1.0))
-
-
-def candidates_of(grid: Mapping[str, Sequence[Any]]) -> list[Candidate]:
-    """Return all combinations of a grid, in the order in which ties between them are decided."""
-    names = [name for name in grid if name != PATH_PARAMETER]
-    costs = sorted(grid[PATH_PARAMETER]) if PATH_PARAMETER in grid else [None]
-    rounds = np.argsort(coarse_to_fine(len(costs)))
-    found = []
-    for group, values in enumerate(product(*(grid[name] for name in names))):
-        fixed = dict(zip(names, values, strict=True))
-        for place, cost in enumerate(costs):
-            parameters = fixed if cost is None else {**fixed, PATH_PARAMETER: cost}
-            found.append(Candidate(parameters, group, group if cost is None else int(rounds[place])))
-    return found
-
-
-def coarse_to_fine(n: int) -> IntArray:
-    """Return 0, ..., n - 1 with the middle first, then the middle of each half, and so on.
-
-    >>> coarse_to_fine(7).tolist()
-    [3, 1, 5, 0, 2, 4, 6]
-    """
-    order, pieces = [], [(0, n)]
-    while pieces:
-        order += [(start + end) // 2 for start, end in pieces]
-        halves = [half for start, end in pieces for half in ((start, (start + end) // 2), ((start + end) // 2 + 1, end))]
-        pieces = [(start, end) for start, end in halves if start < end]
-    return np.array(order, dtype=np.int64)
+class _GivenUp(Exception):  # noqa: N818  nothing went wrong
+    """The end of a fit whose result is no longer needed."""
 
 
 @dataclass
@@ -133,71 +79,92 @@ class Search:
     n_folds: int
     score: Scorer | None = None
     n_jobs: int | None = None
-    _fitted: dict[Hashable, dict[float, LinearClassifier]] = field(default_factory=dict)
+    _paths: dict[Hashable, _Path] = field(default_factory=dict)
+    _refusal: NotSeparable | None = None
 
     def run(
-        self, candidates: Sequence[Candidate], budget: float | None = None, count: int | None = None, title: str = ""
+        self,
+        candidates: Sequence[Candidate],
+        budget: float | None = None,
+        count: int | None = None,
+        title: str = "",
+        started: float | None = None,
     ) -> list[Trial]:
-        """Try the candidates and return the trials in their order; the rounds that the budget does not reach are left out.
+        """Try the candidates and return the trials in their order; those that the budget does not reach are left out.
 
         Parameters
         ----------
         candidates : sequence of Candidate
         budget : float, optional
-            Seconds after which no further round begins; the first one is always made.
+            Seconds after which the search ends, maybe without any trial.
         count : int, optional
-            The number of candidates to try: as many rounds as have it.
+            The number of candidates to try, in the order of the search.
         title : str
             What progress reports begin with.
+        started : float, optional
+            When the budget began, by `time.perf_counter`; now by default.
+
+        Raises
+        ------
+        NotSeparable
+            If no candidate could be fitted on all folds.
         """
-        started = time.perf_counter()
-        numbers = _rounds(candidates, count)
-        work = [(place, fold) for number in numbers for place, fold in self._round(candidates, number)]
-        ended = {(place, fold): Event() for place, fold in work}
-        before = _predecessors(candidates, work)
+        deadline = math.inf if budget is None else (time.perf_counter() if started is None else started) + budget
+        order = in_search_order(candidates)[:count]
+        work = [(place, fold) for place in order for fold in range(self.n_folds)]
+        before, ended = _predecessors(candidates, work), {item: Event() for item in work}
+        cancel = Event()
+
+        def over() -> bool:
+            return cancel.is_set() or time.perf_counter() > deadline
 
         def test(item: tuple[int, int]) -> tuple[float, float] | None:
-            place, fold = item
-            candidate = candidates[place]
             try:
                 if item in before:
                     ended[before[item]].wait()
-                late = budget is not None and time.perf_counter() - started > budget
-                if late and candidate.round != numbers[0]:
-                    return None
-                with without_callback():
-                    return self._test(candidate, fold)
+                return None if over() else self._test(candidates[item[0]], item[1], over, budget is not None)
+            except _GivenUp:
+                return None
             finally:
                 ended[item].set()
 
-        results: dict[tuple[int, int], tuple[float, float]] = {}
+        results: dict[tuple[int, int], tuple[float, float] | None] = {}
+        self._paths = {}
+        room = PATH_BYTES // max(1, len({candidate.group for candidate in candidates}) * self.n_folds)
+        for place, fold in work:
+            self._paths.setdefault((candidates[place].group, fold), _Path(room))
         with warnings.catch_warnings():  # here, since filters are shared by the threads
             warnings.simplefilter("ignore")
-            tested = in_order(test, work, effective_n_jobs(self.n_jobs))
-            for done, (item, result) in enumerate(zip(work, tested, strict=True), start=1):
-                if result is not None:
-                    results[item] = result
+            found = in_order(test, work, effective_n_jobs(self.n_jobs), cancel)
+            for done, (item, result) in enumerate(zip(work, found, strict=True), start=1):
+                results[item] = result
                 report_progress(done, text=f"{title}fit {done} of {len(work)}", total=len(work))
-        self._fitted.clear()
-        complete = {number for number in numbers if all(item in results for item in self._round(candidates, number))}
-        return [
-            self._trial(candidate, [results[place, fold] for fold in range(self.n_folds)])
-            for place, candidate in enumerate(candidates)
-            if candidate.round in complete
+        self._paths = {}
+        trials = [
+            _trial(candidates[place], [results[place, fold] for fold in range(self.n_folds)])
+            for place in sorted(_complete(order, results, self.n_folds))
         ]
+        if self._refusal is not None and trials and all(math.isinf(trial.loss) for trial in trials):
+            raise self._refusal
+        return trials
 
-    def _round(self, candidates: Sequence[Candidate], number: int) -> list[tuple[int, int]]:
-        places = [place for place, each in enumerate(candidates) if each.round == number]
-        return [(place, fold) for place in places for fold in range(self.n_folds)]
-
-    def _trial(self, candidate: Candidate, results: Sequence[tuple[float, float]]) -> Trial:
-        losses, seconds = zip(*results, strict=True)
-        return Trial(dict(candidate.parameters), losses, sum(seconds))
-
-    def _test(self, candidate: Candidate, fold: int) -> tuple[float, float]:
+    def _test(self, candidate: Candidate, fold: int, over: Callable[[], bool], limited: bool) -> tuple[float, float]:
+        """Return the loss of a candidate on a fold, infinite if it cannot be fitted there, and the seconds it took."""
         started = time.perf_counter()
         part = self.part(candidate.parameters, fold)
-        estimator = self._fit(candidate, fold, part)
+
+        def check(_: Progress) -> None:
+            if over():
+                raise _GivenUp
+
+        # A callback makes the fits of a few rows slower, because it is called after each pass.
+        watched = limited or math.prod(part.X.shape) >= LONG_FIT_VALUES
+        try:
+            with progress_callback(check) if watched else without_callback():
+                estimator = self._fit(candidate, fold, part)
+        except NotSeparable as error:
+            self._refusal = error
+            return math.inf, time.perf_counter() - started
         if self.score is not None:
             weights = {} if part.weights_test is None else {"sample_weight": part.weights_test}
             loss = -float(self.score(estimator, part.X_test, part.y_test, **weights))
@@ -212,20 +179,48 @@ class Search:
             estimator.set_params(calibrate=None)  # classes do not depend on it
         if estimator._path != "cost" or PATH_PARAMETER not in candidate.parameters:
             return estimator.fit(part.X, part.y, part.weights)
-        known = self._fitted.setdefault((candidate.group, fold), {})
-        if known:
-            nearest = min(known, key=lambda cost: (abs(np.log(cost / candidate.cost)), cost))
-            estimator = copy.copy(known[nearest]).set_params(C=candidate.cost)
+        path = self._paths[candidate.group, fold]
+        start = path.nearest(candidate.cost)
+        if start is not None:
+            estimator = copy.copy(start).set_params(C=candidate.cost)
         fitted: LinearClassifier = estimator.set_params(warm_start=True).fit(part.X, part.y, part.weights)
-        known[candidate.cost] = fitted
+        path.add(candidate.cost, fitted)
         return fitted
 
 
-def _rounds(candidates: Sequence[Candidate], count: int | None) -> list[int]:
-    """The numbers of the rounds, up to the one that reaches `count` candidates."""
-    sizes = np.bincount([each.round for each in candidates])
-    enough = len(sizes) if count is None else int(np.searchsorted(np.cumsum(sizes), count)) + 1
-    return list(range(min(enough, len(sizes))))
+@dataclass
+class _Path:
+    """Solutions by cost, from which others start: the latest ones that fit into a number of bytes, and at least one."""
+
+    room: int
+    _known: dict[float, tuple[LinearClassifier, int]] = field(default_factory=dict)
+
+    def nearest(self, cost: float) -> LinearClassifier | None:
+        if not self._known:
+            return None
+        return self._known[min(self._known, key=lambda other: (abs(math.log(other / cost)), other))][0]
+
+    def add(self, cost: float, fitted: LinearClassifier) -> None:
+        self._known[cost] = fitted, sum(_bytes_of(vars(fitted).get(name)) for name in ("_solutions", "multipliers_"))
+        while len(self._known) > 1 and sum(size for _, size in self._known.values()) > self.room:
+            del self._known[next(iter(self._known))]
+
+
+def _bytes_of(value: Any) -> int:
+    """The size of the arrays in a solution, or in a list of them."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    return sum(map(_bytes_of, value if isinstance(value, list | tuple) else getattr(value, "__dict__", {}).values()))
+
+
+def _complete(order: Sequence[int], results: Mapping[tuple[int, int], object], n_folds: int) -> list[int]:
+    """The candidates that were tested on all folds, up to the first that was not."""
+    return list(takewhile(lambda place: all(results[place, fold] is not None for fold in range(n_folds)), order))
+
+
+def _trial(candidate: Candidate, results: Sequence[tuple[float, float] | None]) -> Trial:
+    losses, seconds = zip(*(result for result in results if result is not None), strict=True)
+    return Trial(dict(candidate.parameters), losses, sum(seconds))
 
 
 def _predecessors(candidates: Sequence[Candidate], work: Iterable[tuple[int, int]]) -> dict[tuple[int, int], tuple[int, int]]:
@@ -240,44 +235,14 @@ def _predecessors(candidates: Sequence[Candidate], work: Iterable[tuple[int, int
     return before
 
 
-def smoothed(trials: Sequence[Trial]) -> FloatArray:
-    """Return the mean losses, averaged along each path with those of the neighbors: 1/4, 1/2, 1/4.
-
-    The errors of neighbors differ by chance: their mean chose models with slightly fewer errors, see docs/tuning.md.
-    """
-    losses = np.array([trial.loss for trial in trials])
-    paths: dict[str, list[int]] = {}
-    for place, trial in enumerate(trials):
-        rest = {name: value for name, value in trial.parameters.items() if name != PATH_PARAMETER}
-        paths.setdefault(repr(rest), []).append(place)
-    found = losses.copy()
-    for places in paths.values():
-        if len(places) > 1 and PATH_PARAMETER in trials[places[0]].parameters:
-            found[places] = _with_neighbors(losses[places]) / _with_neighbors(np.ones(len(places)))
-    return found
-
-
-def _with_neighbors(line: FloatArray) -> FloatArray:
-    around = np.pad(line, 1)
-    total: FloatArray = around[:-2] + 2.0 * line + around[2:]
-    return total
-
-
-def best(trials: Sequence[Trial]) -> Trial:
-    """Return the trial with the smallest smoothed loss; of equals the one with C nearest to 1, the default, or the first."""
-    losses = np.round(smoothed(trials), 12)
-    equal = [trial for trial, loss in zip(trials, losses.tolist(), strict=True) if loss == losses.min()]
-    return min(equal, key=lambda trial: abs(math.log(trial.parameters.get(PATH_PARAMETER, 1.0))))
-
-
 def stratified_folds(y: Array, n_folds: int, seed: int) -> list[tuple[IntArray, IntArray]]:
-    """Return the rows to learn from and those to test on, of each fold; fewer folds if a class has fewer rows than that.
+    """Return the rows to learn from and those to test on, of each fold, with each class spread evenly, see `search_folds`."""
+    fold = search_folds(np.unique(y, return_inverse=True)[1], n_folds, seed)
+    return [(np.flatnonzero(fold != number), np.flatnonzero(fold == number)) for number in range(int(fold.max()) + 1)]
 
-    Raises
-    ------
-    ValueError
-        If a class has a single row.
-    """
+
+def check_two_rows_of_each_class(y: Array) -> None:
+    """Raise ValueError if a class has a single row, on which no model can be tested that knows the class."""
     classes, counts = np.unique(y, return_counts=True)
     if counts.min() < 2:
         alone = classes[counts < 2].tolist()
@@ -285,21 +250,8 @@ def stratified_folds(y: Array, n_folds: int, seed: int) -> list[tuple[IntArray, 
             f"tuning needs at least two rows of every class, and {_class_or_classes(alone)} a single row: "
             "add rows of it, leave it out, or do not tune"
         )
-    folds = StratifiedKFold(min(n_folds, int(counts.min())), shuffle=True, random_state=seed)
-    return list(folds.split(np.zeros((len(y), 1)), y))
 
 
 def _class_or_classes(labels: Sequence[Any]) -> str:
     names = join_and([repr(label) for label in labels[:5]])
     return f"the class {names} has" if len(labels) == 1 else f"the classes {names} have"
-
-
-def describe(parameters: Mapping[str, Any]) -> str:
-    """Return parameters as they are written in a call.
-
-    >>> describe({"loss": "logistic", "C": 0.30000000000000004})
-    "loss='logistic', C=0.3"
-    """
-    return ", ".join(
-        f"{name}={short(value, 6) if isinstance(value, float) else repr(value)}" for name, value in parameters.items()
-    )

@@ -14,11 +14,13 @@ from ..probabilities.maps import Calibration
 from ..svm.solver_choice import Solver
 from ..validation import ParameterError, check_integer, check_number
 from .base import RandomState, check_n_jobs_and_verbose, seed_of
+from .candidates import candidates_of
 from .row_weights import ClassWeight, check_every_class_has_weight
-from .search import Part, Search, best, candidates_of, stratified_folds
+from .search import Part, Search, check_two_rows_of_each_class, stratified_folds
 from .soft_margin import SoftMargin
 from .soft_margin_parameters import MarginLoss, Multiclass, Penalty
 from .svm_base import MarginClassifier
+from .trials import best
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -41,7 +43,7 @@ class SoftMarginCV(MarginClassifier):
     Cs : int or array-like of shape (n_costs,), default=10
         The values of C, or how many between 1e-4 and 1e4 in equal ratios.
     cv : int, default=5
-        The number of folds, which are stratified; as many as the smallest class has rows, if that is less.
+        The number of folds. Each class, of at least two rows, is spread evenly over them.
     loss : {"hinge", "squared_hinge", "logistic"}, default="hinge"
         The price of slack, see `SoftMargin`.
     penalty : {"l2", "l1"}, default="l2"
@@ -165,6 +167,7 @@ class SoftMarginCV(MarginClassifier):
         weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         labels = data.classes[data.codes]
         seed = 0 if self.random_state is None else seed_of(self.random_state)
+        check_two_rows_of_each_class(labels)
         folds = stratified_folds(labels, int(self.cv), seed)
 
         def part(parameters: Mapping[str, Any], fold: int) -> Part:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,36 +11,42 @@ from typing import Any
 import numpy as np
 
 from ..array_types import IntArray
+from ..data.folds import search_folds
 from ..data.problem import classes_and_codes
 from ..data.table import Data, DataError, typed_labels
 from ..estimators.base import LinearClassifier
-from ..estimators.search import Part, Search, Trial, best, candidates_of, describe
+from ..estimators.candidates import Candidate, accepted_by, candidates_of, untried
+from ..estimators.search import Part, Search
+from ..estimators.trials import Trial, best
 from ..progress import ProgressCallback, progress_callback
-from ..reporting.text import percent, plural, quoted_list
+from ..reporting.text import quoted_list
 from ..svm.not_separable import NotSeparable
+from .kept import Kept, bytes_of_rows
 from .preparation import Prepared, Split, check_classes, prepare, require_labels
-from .request import AUTO, SEARCHED, SINGLE_PASS, Request
-from .split import assign_folds
+from .request import AUTO, SINGLE_PASS, TUNED, Request
+from .tuning_plan import has_few_products
+from .tuning_record import TuningRecord
 
 SEARCH_FOLDS = 5
 # Stored values times binary problems up to which plain training searches C; beyond, one pass after another is enough.
 MAX_SEARCH_WORK = 10_000_000
-# Features up to which `--tune` also tries their products, and the features that may come of it.
-MAX_PRODUCT_FEATURES = 500
 # What a search varies that is no parameter of the estimator.
 OF_FEATURES = ("scale", "degree")
+NO_PROBABILITIES = "A model with loss={!r} has no probabilities; for them: --loss logistic, or --calibrate sigmoid."
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A request with its algorithm and parameters chosen, the trials that decided, and notes for the user."""
+    """A request with its algorithm and parameters chosen, what was tried, if anything, and notes for the user."""
 
     request: Request
-    trials: tuple[Trial, ...] = ()
+    tuning: TuningRecord | None = None
     notes: tuple[str, ...] = ()
 
 
-def choose(request: Request, data: Data, watch: ProgressCallback | None = None, *, count: int = 0, title: str = "") -> Choice:
+def choose(
+    request: Request, data: Data, watch: ProgressCallback | None = None, *, count: int | None = None, title: str = ""
+) -> Choice:
     """Choose what a request leaves open, from its training rows alone.
 
     Parameters
@@ -49,43 +56,52 @@ def choose(request: Request, data: Data, watch: ProgressCallback | None = None, 
         The training rows.
     watch : callable, optional
         Called with the `Progress` of the search.
-    count : int, default=0
-        The number of candidates to try; 0: as many as the budget allows.
+    count : int, optional
+        The number of candidates to try; by default, as many as the budget allows.
     title : str, default=""
         What progress reports begin with.
     """
     if request.algorithm != AUTO and not request.tune:
         return Choice(request)
+    started = time.perf_counter()
     classes, codes = classes_and_codes(typed_labels(require_labels(data)))
     check_classes(data, classes)
-    sizes = np.bincount(codes)
-    if sizes.min() < 2:
-        alone = quoted_list([str(label) for label in classes[sizes < 2].tolist()])
-        reason = f"nothing was tuned, because there is a single training row of {alone}"
+    assigned = search_folds(codes, SEARCH_FOLDS, request.seed)
+    if assigned.max() < 1:
+        why = f"the {len(classes)} classes have too few training rows for two folds"
         if request.tune:
-            raise ValueError(f"{data.source}: --tune needs at least two rows of every class, and {alone} has one")
-        return Choice(replace(request, algorithm=SEARCHED), notes=(f"{reason[0].upper()}{reason[1:]}.",))
-    folds = _Folds(request, data, assign_folds(codes, min(SEARCH_FOLDS, int(sizes.min())), request.seed, classes.tolist()))
+            raise ValueError(f"{data.source}: nothing can be tuned, because {why}")
+        return Choice(replace(request, algorithm=request.searched), notes=(f"Nothing was tuned, because {why}.",))
+    folds = _Folds(request, data, assigned)
     work = folds.work
     if request.algorithm == AUTO:
-        large = work > MAX_SEARCH_WORK and not request.tune
-        request = replace(request, algorithm=SINGLE_PASS if large else SEARCHED)
-        if large:
-            return Choice(request)
-    folds.request = request
-    grid = _grid(request, folds)
-    if not any(len(values) > 1 for values in grid.values()):
-        return Choice(request)
-    budget = None if request.budget is None or count else request.budget / (1 + (request.n_folds or 0))
+        if work > MAX_SEARCH_WORK and not request.tune:
+            return Choice(replace(request, algorithm=SINGLE_PASS))
+        folds.request = replace(request, algorithm=TUNED if request.tune else request.searched)
+    grid = _grid(folds.request, folds)
+    candidates = accepted_by(folds.estimator, candidates_of(grid))
+    if len(candidates) < 2:
+        return Choice(folds.request)
+    budget = None if request.budget is None or count is not None else request.budget / (1 + (request.n_folds or 0))
     search = Search(folds.estimator, folds, folds.n, n_jobs=-1)
-    candidates = candidates_of(grid)
     with contextlib.nullcontext() if watch is None else progress_callback(watch):
         try:
-            trials = search.run(candidates, budget, count or None, title)
+            trials = search.run(candidates, budget, count, title, started)
         except NotSeparable:
             sentence = "no plane separates the rows of each fold, as the widest margin needs"
             raise DataError(data.source, sentence, option="--algorithm soft-margin") from None
-    return _settle(request, trials, grid, len(candidates), folds.n)
+    return _settle(request, folds, grid, candidates, trials, time.perf_counter() - started)
+
+
+def check_tunable(request: Request, data: Data) -> None:
+    """Raise an error if parameters shall be tuned, and a class has a single training row, on which nothing can be tested."""
+    if not request.tune:
+        return
+    classes, codes = classes_and_codes(typed_labels(require_labels(data)))
+    sizes = np.bincount(codes)
+    if sizes.min() < 2:
+        alone = quoted_list([str(label) for label in classes[sizes < 2].tolist()])
+        raise ValueError(f"{data.source}: --tune needs at least two rows of every class, and {alone} has one")
 
 
 def _grid(request: Request, folds: _Folds) -> dict[str, Sequence[Any]]:
@@ -95,35 +111,38 @@ def _grid(request: Request, folds: _Folds) -> dict[str, Sequence[Any]]:
     if request.tune:
         if request.scale == "auto" and not folds.sparse:
             grid["scale"] = ("auto", "max")
-        width = folds.width
-        if request.degree == 1 and not folds.sparse and width * (width + 3) // 2 <= MAX_PRODUCT_FEATURES:
+        if request.degree == 1 and not folds.sparse and has_few_products(len(folds.fold), folds.width):
             grid["degree"] = (1, 2)
     return grid | {name: values for name, values in entry.grid.items() if name not in fixed}
 
 
-def _settle(request: Request, trials: list[Trial], grid: Mapping[str, Sequence[Any]], candidates: int, n_folds: int) -> Choice:
-    chosen = best(trials)
-    features = {name: value for name, value in chosen.parameters.items() if name in OF_FEATURES}
-    own = {name: value for name, value in chosen.parameters.items() if name not in OF_FEATURES}
-    varied = {name: value for name, value in chosen.parameters.items() if len(grid[name]) > 1}
-    tried = (
-        f"{len(trials)} of {plural(candidates, 'candidate')}" if len(trials) < candidates else plural(candidates, "candidate")
-    )
-    note = (
-        f"{describe(varied)} was chosen among {tried} by {n_folds}-fold cross-validation on the training rows "
-        f"(error there {percent(chosen.loss)}, too low as the best of several)."
-    )
-    return Choice(replace(request, parameters={**request.parameters, **own}, **features), tuple(trials), (note,))
+def _settle(
+    request: Request, folds: _Folds, grid: Mapping[str, Sequence[Any]], candidates: Sequence[Candidate],
+    trials: list[Trial], seconds: float,
+) -> Choice:  # fmt: skip
+    chosen = best(trials).parameters if trials else untried(grid)
+    features = {name: value for name, value in chosen.items() if name in OF_FEATURES}
+    own = {name: value for name, value in chosen.items() if name not in OF_FEATURES}
+    settled = replace(folds.request, parameters={**request.parameters, **own}, **features)
+    if request.algorithm == AUTO and own.get("loss") == "logistic":
+        settled = replace(settled, algorithm=request.searched, parameters={**request.parameters, **own, "loss": "logistic"})
+    varied = {name: value for name, value in chosen.items() if len(grid[name]) > 1}
+    record = TuningRecord(tuple(trials), len(candidates), folds.n, varied, seconds)
+    notes = [] if request.tune else [record.sentence]
+    loss = own.get("loss", "logistic")
+    if request.algorithm == AUTO and loss != "logistic" and request.parameters.get("calibrate") is None:
+        notes.append(NO_PROBABILITIES.format(loss))
+    return Choice(settled, record, tuple(notes))
 
 
 @dataclass
 class _Folds:
-    """The folds of the training rows as features, made once for each scaling and degree, see `Search`."""
+    """The folds of the training rows as features, see `Search`."""
 
     request: Request
     data: Data
     fold: IntArray
-    _made: dict[tuple[int, Any, Any], Prepared] = field(default_factory=dict)
+    _kept: Kept[Prepared] = field(default_factory=Kept)
 
     @property
     def n(self) -> int:
@@ -157,11 +176,16 @@ class _Folds:
 
     def _prepared(self, parameters: Mapping[str, Any], fold: int) -> Prepared:
         scale, degree = (parameters.get(name, getattr(self.request, name)) for name in OF_FEATURES)
-        key = fold, scale, degree
-        if key not in self._made:
+
+        def make() -> Prepared:
             mine = self.fold == fold
             request = replace(
                 self.request, scale=scale, degree=degree, test=None, cv=None, holdout=0.0, tune=False, budget=None
             )
-            self._made[key] = prepare(request, Split(self.data.take(~mine), self.data.take(mine)))
-        return self._made[key]
+            return prepare(request, Split(self.data.take(~mine), self.data.take(mine)))
+
+        return self._kept.get((fold, scale, degree), make, _bytes_of)
+
+
+def _bytes_of(made: Prepared) -> int:
+    return bytes_of_rows(made.X) + bytes_of_rows(made.X_test)

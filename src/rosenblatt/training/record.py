@@ -45,8 +45,12 @@ def record_of(outcome: Outcome) -> Record:
         probabilities=None if outcome.probabilities is None else _probabilities(outcome.probabilities),
         proof=proof_of(outcome) or None,
         warnings=judge(outcome).warnings,
-        notes=tuple(note for note in outcome.notes if note not in own),
+        notes=(*(note for note in outcome.notes if note not in own), *_tuning(outcome)),
     )
+
+
+def _tuning(outcome: Outcome) -> list[str]:
+    return [] if outcome.tuning is None else [f"Tuning: {line}." for line in outcome.tuning.lines()]
 
 
 def _test(outcome: Outcome) -> RecordedTest | None:

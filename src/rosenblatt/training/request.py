@@ -20,6 +20,8 @@ DEFAULT_HOLDOUT = 0.2
 DEFAULT_TUNED_FOLDS = 5
 # The algorithm name that stands for a choice by the data, see `choose`, and what is chosen.
 AUTO, SEARCHED, SINGLE_PASS = "auto", "logistic", "average"
+# What is chosen if the loss is searched, or is another one than the logistic.
+TUNED = "soft-margin"
 # Parameters that the command line has no option for, or that the algorithm's name fixes.
 UNLISTED_PARAMETERS = frozenset({"keep", "update", "warm_start", "log", "verbose", "random_state", "certify"})
 
@@ -54,7 +56,7 @@ class Request:
     certify : bool, optional
         Whether to prove that the training rows are separable or not. By default, if the proof is quick.
     tune : bool, default=False
-        Whether parameters, scaling and degree are chosen by cross-validation on the training rows.
+        Whether loss, parameters, scaling and degree are chosen by cross-validation on the training rows.
     budget : float, optional
         Seconds for the search.
     threshold : str, optional
@@ -110,18 +112,28 @@ class Request:
             object.__setattr__(self, "algorithm", self._automatic())
         if self.algorithm not in (*ALGORITHMS, AUTO):
             raise ValueError(f"unknown algorithm {self.algorithm!r}; the algorithms are {', '.join(ALGORITHMS)}")
-        accepted = ALGORITHMS[SEARCHED if self.algorithm == AUTO else self.algorithm].options
+        entry = ALGORITHMS[SEARCHED if self.algorithm == AUTO else self.algorithm]
+        accepted = entry.options
         for name in self.parameters:
             if name not in accepted:
                 listed = ", ".join(option_of(each) for each in accepted if each not in UNLISTED_PARAMETERS)
                 raise ValueError(f"{option_of(name)} is not a parameter of {self.algorithm}, which has {listed}")
+            fixed, value = entry.parameters.get(name), self.parameters[name]
+            if self.algorithm != AUTO and isinstance(fixed, str) and value != fixed:
+                option = option_of(name)
+                raise ValueError(f"{self.algorithm} has {option} {fixed}, not {value}: leave out {option}, or --algorithm")
 
     def _automatic(self) -> str:
         """The algorithm that has the given parameters: "auto" if the data may decide."""
         given = set(self.parameters)
         if given <= set(ALGORITHMS[SEARCHED].options):
-            return SEARCHED if "C" in given and not self.tune else AUTO
+            return self.searched if "C" in given and not self.tune else AUTO
         return SINGLE_PASS
+
+    @property
+    def searched(self) -> str:
+        """The algorithm of plain training whose C is searched: logistic regression, unless another loss is given."""
+        return SEARCHED if self.parameters.get("loss", "logistic") == "logistic" else TUNED
 
     @property
     def choice(self) -> Algorithm:

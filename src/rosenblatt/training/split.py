@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..array_types import Array, BoolArray, FloatArray, IntArray
+from ..data.folds import spread_folds
 from ..data.table import as_text
 from ..reporting.text import plural, quoted_list, short
 
@@ -117,11 +118,4 @@ def assign_folds(codes: IntArray, n_folds: int, seed: int = 0, names: Sequence[o
         listed = quoted_list([str(code if names is None else names[code]) for code in single])
         has = "class {} has" if len(single) == 1 else "classes {} have"
         raise ValueError(f"--cv needs at least two rows of every class, but {has.format(listed)} a single row")
-    rng = np.random.default_rng(seed)
-    fold = np.empty(len(codes), np.int64)
-    shift = 0
-    for code in range(int(codes.max()) + 1):
-        rows = rng.permutation(np.flatnonzero(codes == code))
-        fold[rows] = (np.arange(len(rows)) + shift) % n_folds
-        shift += len(rows)
-    return fold
+    return spread_folds(codes, n_folds, seed)

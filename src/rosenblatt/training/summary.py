@@ -34,6 +34,8 @@ def summarize(outcome: Outcome) -> list[tuple[str, str]]:
     """Return the lines that `rosenblatt train` prints, as (name, text) pairs in the order of the work."""
     estimator = outcome.estimator
     lines = [("data", _data(outcome)), *(("", note) for note in outcome.notes)]
+    if outcome.tuning is not None:
+        lines += [("" if place else "tuning", line) for place, line in enumerate(outcome.tuning.lines())]
     lines.append(("algorithm", f"{_title(outcome)}: {_call(estimator)}"))
     if scheme := _chosen_scheme(outcome):
         lines.append(("", scheme))
@@ -119,6 +121,8 @@ def list_facts(outcome: Outcome) -> list[tuple[str, str]]:
     if tested is not None:
         name = "test error" if outcome.test is not None else f"error in {len(outcome.folds)} folds"
         facts += [(name, percent(tested.error, 2)), ("95 % interval", percent_range(*tested.interval))]
+    if outcome.tuning is not None:
+        facts.append(("tuning", next(outcome.tuning.lines())))
     if outcome.probabilities is not None:
         facts += [("log loss", fixed(outcome.probabilities.log_loss)), ("Brier score", fixed(outcome.probabilities.brier))]
     facts.append(("baseline error", percent(judge(outcome).baseline, 2)))
@@ -136,6 +140,7 @@ def as_dict(outcome: Outcome) -> dict[str, Any]:
         "data": {"source": outcome.request.data, "rows": outcome.rows, "columns": outcome.recipe.width},
         "classes": outcome.classes.tolist(),
         "notes": list(outcome.notes),
+        "tuning": None if outcome.tuning is None else outcome.tuning.to_dict(),
         "algorithm": outcome.request.algorithm,
         "estimator": type(estimator).__name__,
         "parameters": {name: _plain(value) for name, value in estimator.get_params().items()},

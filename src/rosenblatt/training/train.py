@@ -6,7 +6,7 @@ import contextlib
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from ..probabilities.measures import ProbabilityTest
 from ..progress import Progress, ProgressCallback, progress_callback
 from ..proofs.likelihood import NoMaximum
 from ..svm.not_separable import NotSeparable
-from .choose import choose
+from .choose import Choice, check_tunable, choose
 from .consultation import consult
 from .metrics import Confusion
 from .preparation import (
@@ -33,10 +33,11 @@ from .preparation import (
     read_with_digest,
     require_labels,
 )
-from .request import Request
+from .request import SINGLE_PASS, Request
 from .split import assign_folds
 from .threshold import Goal, apply_threshold, positive_code
 from .training_proofs import certify_rows, certify_training_rows, training_margin, update_bound
+from .tuning_record import TuningRecord
 
 if TYPE_CHECKING:
     from ..certificates.statements import Certificate
@@ -105,6 +106,8 @@ class Outcome:
         Some rows and their labels, if they were streamed.
     provenance : dict
         The origin of the model, for its file.
+    tuning : TuningRecord or None
+        What `--tune` tried and chose.
     """
 
     request: Request
@@ -127,6 +130,7 @@ class Outcome:
     prepared: Prepared | None = None
     sample: tuple[Matrix, Array] | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
+    tuning: TuningRecord | None = None
 
     @property
     def classes(self) -> Array:
@@ -160,13 +164,14 @@ def train(request: Request, watch: ProgressCallback | None = None) -> Outcome:
     started = time.perf_counter()
     data, digest = read_with_digest(request)
     split = hold_out(request, data)
+    check_tunable(request, split.train)
     asked, choice = request, choose(request, split.train, watch)
     request = choice.request
     prepared = prepare(request, split)
     with rows_of_file(data.source, prepared):
         fitted = fit_as_asked(request, prepared, watch)
     estimator = fitted.estimator
-    folds, of_folds = ((), None) if asked.n_folds is None else cross_validate(asked, data, watch, len(choice.trials))
+    folds, of_folds, tuning = cross_validate(asked, data, choice, watch) if asked.n_folds else ((), None, choice.tuning)
     certificate, margin = certify_training_rows(request, prepared, data), training_margin(estimator, prepared)
     of_features = certificate
     if prepared.recipe.scales and isinstance(certificate, Separable) and estimator._bounded_run() is not None:
@@ -193,6 +198,7 @@ def train(request: Request, watch: ProgressCallback | None = None) -> Outcome:
         notes=(*prepared.notes, *notes, *choice.notes, *fitted.warnings),
         prepared=prepared,
         provenance=describe_provenance(request, data, digest, len(prepared.y), prepared.test_sha256),
+        tuning=tuning if asked.tune else None,
     )
 
 
@@ -311,28 +317,34 @@ def probabilities_on_test(estimator: LinearClassifier, prepared: Prepared) -> tu
 
 
 def cross_validate(
-    request: Request, data: Data, watch: ProgressCallback | None = None, tried: int = 0
-) -> tuple[tuple[Confusion, ...], ProbabilityTest | None]:
+    request: Request, data: Data, choice: Choice, watch: ProgressCallback | None = None
+) -> tuple[tuple[Confusion, ...], ProbabilityTest | None, TuningRecord | None]:
     """Predict each fold with a model, its preprocessing and its choices included, that is trained on the other folds.
 
-    `tried` is the number of candidates that a search on all rows has tried: in the folds, it tries as many.
+    A search tries as many candidates in each fold as that of `choice`, on all rows, has tried. Its record is returned with what
+    was chosen in the folds.
     """
     assert request.n_folds is not None
+    n_folds = request.n_folds
+    if choice.request.algorithm == SINGLE_PASS:
+        request = replace(request, algorithm=SINGLE_PASS)
+    tried = None if choice.tuning is None else len(choice.tuning.trials)
     classes, codes = classes_and_codes(typed_labels(require_labels(data)))
-    fold = assign_folds(codes, request.n_folds, request.seed, classes.tolist())
-    found, probabilities = [], []
-    for number in range(request.n_folds):
+    fold = assign_folds(codes, n_folds, request.seed, classes.tolist())
+    found, probabilities, chosen = [], [], []
+    for number in range(n_folds):
         mine = fold == number
         if len(np.unique(codes[~mine])) < len(classes):
-            raise DataError(data.source, f"--cv {request.n_folds}: a class has rows in fold {number + 1} only; use fewer folds")
+            raise DataError(data.source, f"--cv {n_folds}: a class has rows in fold {number + 1} only; use fewer folds")
         split = Split(data.take(~mine), data.take(mine))
-        title = f"fold {number + 1} of {request.n_folds}, "
-        chosen = choose(request, split.train, watch, count=tried, title=title).request
-        part = prepare(chosen, split)
+        again = choose(request, split.train, watch, count=tried, title=f"fold {number + 1} of {n_folds}, ")
+        part = prepare(again.request, split)
         with rows_of_file(data.source, part):
-            fitted = fit_as_asked(chosen, part, watch).estimator
+            fitted = fit_as_asked(again.request, part, watch).estimator
         result = confusion_on_test(fitted, part)
         assert result is not None
         found.append(result)
         probabilities.append(probabilities_on_test(fitted, part))
-    return tuple(found), ProbabilityTest.pooled(probabilities)
+        chosen += [] if again.tuning is None else [again.tuning.chosen]
+    record = choice.tuning if choice.tuning is None else replace(choice.tuning, in_folds=tuple(chosen))
+    return tuple(found), ProbabilityTest.pooled(probabilities), record

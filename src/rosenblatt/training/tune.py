@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,16 +12,18 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.metrics import check_scoring
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_X_y
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils import _safe_indexing, check_X_y, column_or_1d, indexable
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length
 
-from ..array_types import Array, BoolArray, FloatArray, Matrix, MatrixLike
-from ..estimators.search import Scorer, Search, Trial, best, candidates_of, describe, stratified_folds
+from ..array_types import Array, BoolArray, FloatArray, IntArray, MatrixLike
+from ..estimators.search import Scorer, Search, check_two_rows_of_each_class, stratified_folds
+from ..estimators.trials import Trial, describe, effects
 from ..progress import without_callback
 from ..reporting.text import duration, percent, plural
 from ..validation import check_integer
 from .metrics import wilson
-from .tuning_plan import Parts, Plan
+from .tuning_plan import Grid, Parts, Plan, final_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -40,7 +43,8 @@ class Tuned:
         The chosen parameters.
     error : float or None
         The share of wrong rows in the outer folds, which estimates the error of the whole procedure, the search included; None
-        without outer folds. It is higher than the error of the chosen trial, which is the best of many and so too low.
+        without outer folds, or if the budget ended before the first one. It is higher than the error of the chosen trial, which
+        is the best of many and so too low.
     interval : tuple of float or None
         Its 95 % interval (Wilson), as far as the rows are independent.
     trials : list of Trial
@@ -51,6 +55,10 @@ class Tuned:
         The parameters that were chosen in each outer fold: if they differ much, the data does not decide.
     seconds : float
         The duration of all of it.
+    outer : int, default=0
+        The number of outer folds that were asked for; `chosen` has those that the budget allowed.
+    scored : bool, default=False
+        Whether a scorer chose; the losses of the trials are then negated scores.
 
     See Also
     --------
@@ -74,18 +82,29 @@ class Tuned:
     left_out: int
     chosen: list[dict[str, Any]]
     seconds: float
+    outer: int = 0
+    scored: bool = False
 
     def __str__(self) -> str:
         tried = f"{plural(len(self.trials), 'candidate')} in {duration(self.seconds)}"
         lines = [f"chosen     {describe(self.parameters)}, of {tried}"]
+        if not self.trials:
+            lines = [f"chosen     nothing: the budget was used up before a candidate was tried; {describe(self.parameters)}"]
         if self.left_out:
             lines.append(f"           {plural(self.left_out, 'candidate')} not tried, because the budget was used up")
+        lines += [f"           {line}" for line in effects(self.trials, scored=self.scored)]
         if self.error is not None and self.interval is not None:
             low, high = self.interval
             lines.append(
                 f"error      {percent(self.error)} of this procedure on rows it has not seen, "
                 f"95 % interval {percent(low)} to {percent(high)}"
             )
+            if len(self.chosen) < self.outer:
+                done = f"{len(self.chosen)} of {self.outer} outer folds"
+                lines.append(f"           tested in {done}, because the budget was used up")
+        elif self.outer:
+            lines.append("error      not estimated, because the budget was used up")
+        if self.chosen:
             lines.append(f"in folds   {'; '.join(describe(each) for each in self.chosen)}")
         return "\n".join(lines)
 
@@ -95,7 +114,7 @@ def tune(
     X: MatrixLike,
     y: npt.ArrayLike,
     *,
-    grid: Mapping[str, Sequence[Any]] | None = None,
+    grid: Grid | None = None,
     cv: int = 5,
     outer: int = 5,
     scoring: str | Scorer | None = None,
@@ -115,22 +134,24 @@ def tune(
     estimator : LinearClassifier or Pipeline
         An estimator, or a Pipeline that ends in one. It is not changed.
     X : {array-like, sparse matrix} of shape (n_rows, n_features)
-        The rows.
+        The rows. Those of a Pipeline may be what its first step takes: texts, or a data frame.
     y : array-like of shape (n_rows,)
         Their labels.
     grid : dict of str to list, default=None
         Values of parameters of the estimator. "scale" ("none", "max", "standard") and "degree" (of polynomial features) make a
-        Pipeline of it. The parameters of the steps of a Pipeline are written "step__parameter". None takes the default grid of
-        the estimator: C of `SoftMargin`, for example.
+        Pipeline of it. The parameters of the steps of a Pipeline are written "step__parameter". None tries what the estimator
+        leaves at its default: loss and C of `SoftMargin`, `keep` and margin of `Perceptron`, and so on; of dense rows outside
+        of a Pipeline also the scaling, and of few columns the degrees 1 and 2.
     cv : int, default=5
-        Folds of the search; as many as the smallest class has rows, if that is less.
+        Folds of the search. Each class is spread evenly over them.
     outer : int, default=5
         Parts for the estimate; 0 makes none, and takes a sixth of the time.
     scoring : str, callable or None, default=None
         A scorer of scikit-learn, of which the greatest mean is chosen. None chooses by the share of wrong rows.
     budget : float, default=None
-        Seconds for everything but the last fit: the candidates are tried from coarse to fine, as many as there is time for. The
-        first round is always made.
+        Seconds for everything but the last fit. The candidates are tried from coarse to fine, as many as there is time for, and
+        the fits that are under way when it ends are given up. If none was tried, the first value of each list is taken, and C
+        nearest to 1.
     sample_weight : array-like of shape (n_rows,), default=None
         Weights of the rows, in fits and in errors.
     n_jobs : int, default=-1
@@ -164,30 +185,49 @@ def tune(
     started = time.perf_counter()
     check_integer("cv", cv, minimum=2)
     check_integer("outer", outer, minimum=0)
+    check_integer("random_state", random_state, minimum=0)
     if outer == 1:
         raise ValueError("outer must be 0 or at least 2, got 1")
     check_budget(budget)
-    rows, labels = check_X_y(X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
-    rows = csr_array(rows) if issparse(rows) else rows
+    rows, labels = _rows_and_labels(estimator, X, y)
+    check_two_rows_of_each_class(labels)
     weights = None if sample_weight is None else _check_sample_weight(sample_weight, rows, dtype=np.float64)
     plan = Plan.of(estimator, rows, grid)
-    scorer = None if scoring is None else check_scoring(plan._final, scoring=scoring)
+    scorer = None if scoring is None else check_scoring(final_of(estimator), scoring=scoring)
     procedure = _Procedure(plan, cv, scorer, n_jobs, random_state)
     parts = stratified_folds(labels, outer, random_state) if outer else []
-    trials = procedure.search(rows, labels, weights, budget=None if budget is None else budget / (1 + len(parts)))
+    share = None if budget is None else budget / (1 + len(parts))
+    trials = procedure.search(rows, labels, weights, budget=share, started=started)
     chosen: list[dict[str, Any]] = []
-    wrong = np.zeros(len(labels), bool)
+    tested, wrong = np.zeros(len(labels), bool), np.zeros(len(labels), bool)
     for number, (train, test) in enumerate(parts, start=1):
-        inner = rows[train], labels[train], None if weights is None else weights[train]
-        tried = procedure.search(*inner, count=len(trials), title=f"outer fold {number} of {len(parts)}, ")
-        chosen.append(best(tried).parameters)
-        with without_callback():
-            wrong[test] = procedure.fit(chosen[-1], *inner).predict(rows[test]) != labels[test]
-    parameters = best(trials).parameters
-    error, interval = _estimate(wrong, weights) if parts else (None, None)
-    left_out = len(candidates_of(plan.grid)) - len(trials)
+        title = f"outer fold {number} of {len(parts)}, "
+        found = procedure.in_outer_fold((rows, labels, weights), train, test, len(trials), budget, started, title)
+        if found is None:
+            break
+        tested[test] = True
+        chosen.append(found[0])
+        wrong[test] = found[1]
+    parameters = plan.choose(trials)
+    error, interval = (None, None)
+    if chosen:
+        error, interval = _estimate(wrong[tested], None if weights is None else weights[tested])
+    left_out = len(plan.candidates) - len(trials)
     fitted = procedure.fit(parameters, rows, labels, weights)
-    return Tuned(fitted, parameters, error, interval, trials, left_out, chosen, time.perf_counter() - started)
+    seconds = time.perf_counter() - started
+    return Tuned(fitted, parameters, error, interval, trials, left_out, chosen, seconds, len(parts), scorer is not None)
+
+
+def _rows_and_labels(estimator: LinearClassifier | Pipeline, X: Any, y: npt.ArrayLike) -> tuple[Any, Array]:
+    """Check rows and labels. The rows of a Pipeline of several steps stay as they are: they may be texts, or a data frame."""
+    if isinstance(estimator, Pipeline) and len(estimator.steps) > 1:
+        (rows,), labels = indexable(X), column_or_1d(y)
+        check_consistent_length(rows, labels)
+    else:
+        rows, labels = check_X_y(X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
+        rows = csr_array(rows) if issparse(rows) else rows
+    check_classification_targets(labels)
+    return rows, labels
 
 
 @dataclass(frozen=True)
@@ -201,23 +241,32 @@ class _Procedure:
     seed: int
 
     def search(
-        self,
-        X: Matrix,
-        y: Array,
-        weights: FloatArray | None,
-        *,
-        budget: float | None = None,
-        count: int | None = None,
-        title: str = "",
-    ) -> list[Trial]:
+        self, X: Any, y: Array, weights: FloatArray | None, *, budget: float | None, started: float,
+        count: int | None = None, title: str = "",
+    ) -> list[Trial]:  # fmt: skip
         """Try the candidates within a budget, or the first `count` of them in the order of the search."""
         folds = stratified_folds(y, self.cv, self.seed)
         search = Search(self.plan.estimator, Parts(self.plan, X, y, weights, folds), len(folds), self.scorer, self.n_jobs)
-        return search.run(candidates_of(self.plan.grid), budget, count, title)
+        return search.run(self.plan.candidates, budget, count, title, started)
 
-    def fit(
-        self, parameters: Mapping[str, Any], X: Matrix, y: Array, weights: FloatArray | None
-    ) -> LinearClassifier | Pipeline:
+    def in_outer_fold(
+        self, data: tuple[Any, Array, FloatArray | None], train: IntArray, test: IntArray, count: int, budget: float | None,
+        started: float, title: str,
+    ) -> tuple[dict[str, Any], BoolArray] | None:  # fmt: skip
+        """Search the rows of an outer fold; return what was chosen and which test rows are wrong, None after the budget."""
+        X, y, weights = data
+        rows = _safe_indexing(X, train)
+        mine = rows, y[train], None if weights is None else weights[train]
+        tried = self.search(*mine, budget=budget, started=started, count=count, title=title)
+        if len(tried) < count or (budget is not None and time.perf_counter() - started > budget):
+            return None
+        parameters = self.plan.choose(tried)
+        with without_callback(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the fit on all rows warns
+            predicted = self.fit(parameters, *mine).predict(_safe_indexing(X, test))
+        return parameters, predicted != y[test]
+
+    def fit(self, parameters: Mapping[str, Any], X: Any, y: Array, weights: FloatArray | None) -> LinearClassifier | Pipeline:
         """Fit the whole model with some parameters, exactly as a user would."""
         model = self.plan.assemble(parameters)
         if weights is None:
