@@ -112,7 +112,7 @@ def test_facts_of_the_report_are_short(outcome: Outcome) -> None:
 
 
 KEYS = [
-    "data", "classes", "notes", "algorithm", "estimator", "parameters", "features_used", "stop", "n_iter", "updates",
+    "data", "classes", "notes", "tuning", "algorithm", "estimator", "parameters", "features_used", "stop", "n_iter", "updates",
     "updates_possible", "updates_per_pass", "training", "test", "folds", "probabilities", "baseline", "recall", "warnings",
     "margin", "proof", "proof_rows", "verdict", "seconds",
 ]  # fmt: skip
