@@ -62,6 +62,8 @@ def test_time_zones_convert_to_utc(moment: datetime, minutes: int, separator: st
         (["2024-02-01", "2024-12-31T14:05Z"], "datetime", "", False),
         (["2024-02-01 00:00:00"], "date", "", False),
         (["2024-02", "2024-03"], "date", "", False),
+        (["03/2024", "Apr 2024", "Mai-24", "2024-Q3", "Q4 2024"], "date", "", False),
+        (["1. März 2024", "2. Okt. 2024 14:05"], "datetime", "", False),
         (["14:05", "2:05 pm", "2 PM", "24:00"], "time", "", False),
     ],
 )  # fmt: skip
@@ -69,6 +71,31 @@ def test_a_column_decides_kind_and_order(cells: list[str], kind: str, order: str
     form, fits = find_dates(cells)
     assert form == DateForm(kind, order, assumed)  # type: ignore[arg-type]
     assert fits == len(cells)
+
+
+# As written by these languages, whole and abbreviated.
+MONTHS = {
+    "en": "January February March April May June July August September October November December Jan Feb Sept Dec.",
+    "de": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember Jän Mrz Okt. Dez.",
+    "fr": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre janv. févr. juil. déc.",
+    "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre ene feb ago dic",
+    "it": "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre gen feb lug dic",
+    "pt": "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro jan fev out dez",
+    "nl": "januari februari maart april mei juni juli augustus september oktober november december jan mrt okt dec",
+}
+ABBREVIATED = {"en": (1, 2, 9, 12), "de": (1, 3, 10, 12), "fr": (1, 2, 7, 12), "es": (1, 2, 8, 12), "it": (1, 2, 7, 12)} | {
+    "pt": (1, 2, 10, 12), "nl": (1, 3, 10, 12),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", MONTHS)
+def test_months_by_their_names(language: str) -> None:
+    names = MONTHS[language].split()
+    for number, name in zip((*range(1, 13), *ABBREVIATED[language]), names, strict=True):
+        wanted = (datetime(2024, number, 3) - datetime(1970, 1, 1)).days
+        for cell in (f"3. {name} 2024", f"3 {name.upper()} 2024", f"3-{name}-24", f"3 de {name} de 2024"):
+            assert DateForm("date").value(cell) == wanted, cell
+        assert DateForm("date").value(f"{name} 2024") == wanted - 2
 
 
 @pytest.mark.parametrize(

@@ -251,6 +251,10 @@ def score_by_hand(exported, row, cells=()):
     features = list(row)
     if recipe is not None:
         missing = [x is None or math.isnan(x) for x in row]
+        cells = [
+            None if cell in recipe["missing_cells"] and cell not in block.get("values", [cell]) else cell
+            for cell, block in zip(cells, recipe["blocks"], strict=True)
+        ]
         if (recipe["fill"] is None and any(missing)) or (recipe["refuse_missing"] and None in cells):
             raise RefusedError("missing")
         if recipe["fill"] is not None:

@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 import rosenblatt as rb
 from commands import rosenblatt
 from rosenblatt.data.readers.cells import MISSING
-from rosenblatt.data.readers.dates import DateForm
+from rosenblatt.data.readers.dates import ORDERS, DateForm
 from rosenblatt.data.readers.notation import NumberForm
 from rosenblatt.data.table import Data, Table, number_as_text
 from rosenblatt.models.exports.formula import ExportError
-from rosenblatt.models.exports.javascript import _sections, to_javascript
+from rosenblatt.models.exports.javascript import _sections, reading_data, to_javascript
 from rosenblatt.models.state import model_of
 from rosenblatt.preprocessing.recipe import Recipe as TableRecipe
 
@@ -178,19 +178,26 @@ FORMS = [
     NumberForm(currency="$"), NumberForm(truth=True), NumberForm(",", " ", True), NumberForm(currency="EUR"),
 ]  # fmt: skip
 DATES = [
-    "2024-12-31", "2024-02-30", "2024-12-31T14:05", "2024-12-31 14:05:30.25", "2024-12-31T14:05Z", "2024-12-31T14:05:30+01:00",
-    "2024-12-31T24:00", "2024-12-31T24:01", "2024-13-01", "0001-01-01", "1969-07-20 20:17:40", "2024-12-31T14:60", "14:05",
+    "2024-12-31", "2024-02-30", "2024-12-31T14:05", "2024-12-31 14:05:30.25", "2024-12-31T14:05Z",
+    "2024-12-31T14:05:30+01:00", "2024-12-31T24:00", "2024-12-31T24:01", "2024-13-01", "0001-01-01", "1969-07-20 20:17:40",
+    "2024-12-31T14:60", "14:05", "31.12.2024", "31/12/24", "12/31/2024 2:05 pm", "1-2-69", "1/2/68", "30.2.2024",
+    "2024/1/2", "2024.01.02 12:00 AM", "1.2-2024", "3 Mar 2024", "3-Mar-24", "March 3rd, 2024",
+    "Sun, 3 Mar 2024 10:00:00 GMT", "1. M\u00e4rz 2024", "1. M\u00c4RZ 2024", "mar 3", "3 de marzo de 2024",
+    "1er ao\u00fbt 2024", "2024-12", "12/2024", "3/2024", "Dez-24", "dic 2024", "2024-Q4", "Q1 2024", "Q5 2024",
+    "20241231T140530", "20241231T1405Z", "20241231", "2024-12-31 14:05 -23:59", "2024-12-31 14:05+2400",
+    "2024-12-31T13:00 pm", "",
 ]  # fmt: skip
-TIMES = ["14:05", "4:05:30", "24:00", "25:00", "14:05:30.125", "x", "2024-12-31"]
+TIMES = ["14:05", "4:05:30", "24:00", "25:00", "14:05:30.125", "x", "2024-12-31", "2 pm", "12:30 a.m.", "13 pm", "0:60"]
 CELLS = [3.0, 0.1, -0.0, 1e16, 1e15, 2.0**53, 1e22, 1e-4, 1e-5, 1.5e-7, -12345.678, 1e300, 123456789012345680.0]
 
 PROBE = """
 const columns = ["a"], MODEL = { dates: {}, forms: {}, fill: null }, MISSING = new Set();
 %s
-const { forms, numbers, dates, times, cells } = JSON.parse(process.argv[1]);
+const { forms, numbers, orders, dates, times, cells } = JSON.parse(process.argv[1]);
 console.log(JSON.stringify({
   numbers: forms.map(form => numbers.map(text => formattedNumber(text, form))),
-  dates: dates.map(text => daysOfText(text, "datetime")), times: times.map(text => daysOfText(text, "time")),
+  dates: orders.map(order => dates.map(text => daysOfText(text, { kind: "datetime", order }))),
+  times: times.map(text => daysOfText(text, { kind: "time", order: "" })),
   cells: cells.map(textOfCell),
 }));
 """
@@ -203,12 +210,15 @@ def test_text_is_read_as_the_readers_read_it() -> None:
 
     code = "\n".join(_sections()[name] for name in ("rows", "dates", "formats", "categories", "cells"))
     forms = [form.to_json() | {"digits": digits_pattern(form.decimal, form.thousands)} for form in FORMS]
-    given = json.dumps({"forms": forms, "numbers": NUMBERS, "dates": DATES, "times": TIMES, "cells": CELLS})
-    done = subprocess.run(["node", "-e", PROBE % code, given], capture_output=True, text=True, check=True)
+    orders = ["", *ORDERS]
+    given = json.dumps({"forms": forms, "numbers": NUMBERS, "orders": orders, "dates": DATES, "times": TIMES, "cells": CELLS})
+    probe = PROBE % "\n".join([*reading_data(), code])
+    done = subprocess.run(["node", "-e", probe, given], capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
     for form, values in zip(FORMS, found["numbers"], strict=True):
         assert dict(zip(NUMBERS, values, strict=True)) == {text: form.value(text) for text in NUMBERS}
-    assert dict(zip(DATES, found["dates"], strict=True)) == {text: DateForm("datetime").value(text) for text in DATES}
+    for order, days in zip(orders, found["dates"], strict=True):
+        assert dict(zip(DATES, days, strict=True)) == {text: DateForm("datetime", order).value(text) for text in DATES}
     assert dict(zip(TIMES, found["times"], strict=True)) == {text: DateForm("time").value(text) for text in TIMES}
     assert found["cells"] == [number_as_text(cell) for cell in CELLS]
     assert not {text.encode() for text in NUMBERS} & (MISSING - {b""})

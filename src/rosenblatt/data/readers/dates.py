@@ -1,7 +1,8 @@
 """Dates and times in text: how a column writes them, and each cell as a number of days since 1970-01-01.
 
 Dates     2024-12-31, 2024/12/31, 2024.12.31; 31.12.2024, 31/12/2024, 31-12-24; 12/31/2024; 3 Mar 2024, 3-Mar-24, March 3, 2024,
-          each with a day of the week before it or not; 2024-12 is the first of the month.
+          each with a day of the week before it or not; months also in German, French, Spanish, Italian, Portuguese and Dutch.
+Months    2024-12, 12/2024, Dec 2024, Dec-24; quarters 2024-Q4, Q4 2024: the first day.
 Times     14:05, 14:05:30.25, 2:05 pm, 2 PM; after a date also T14:05:30, 20241231T140530, and a time zone: Z, UTC, +01:00.
 Value     Days since 1970-01-01 with their fraction; of a time alone, the fraction of a day. A time zone converts to UTC; dates
           without one count as they are written.
@@ -24,20 +25,46 @@ DESCRIPTIONS = {"dmy": "day before month", "mdy": "month before day"}
 EPOCH = date(1970, 1, 1).toordinal()
 DAY_S, HOUR_S, MINUTE_S = 86_400, 3_600, 60
 PIVOT_YEAR = 69  # the first of the years of two digits that belong to the 20th century
-MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 MAX_DATE_CHARS = 60
-
-_MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    r"|nov(?:ember)?|dec(?:ember)?)\.?"
+# The names of months, with what may be left out of them in brackets.
+_NAMES = (
+    "jan(uary) januar(i) janv(ier) jän(ner) ene(ro) gen(naio) janeiro",
+    "feb(ruary) februar(i) fév(rier) févr fevr(ier) febrero febbraio fev(ereiro)",
+    "mar(ch) mär(z) märz mrz maerz mars marzo março mrt maart",
+    "apr(il) avr(il) abr(il) aprile",
+    "may mai mayo mag(gio) maio mei",
+    "jun(e) juni juin junio giu(gno) junho",
+    "jul(y) juli juil(let) julio lug(lio) julho",
+    "aug(ust) août aout ago(sto) augustus",
+    "sep(tember) sept(embre) septiembre set(tembre) setembro",
+    "oct(ober) okt(ober) octobre octubre ott(obre) out(ubro)",
+    "nov(ember) novembre noviembre novembro",
+    "dec(ember) dez(ember) déc(embre) decembre dic(iembre) dicembre dez(embro)",
 )
+
+
+def _month_names() -> dict[str, int]:
+    """Each name of a month, whole and abbreviated, with the number of the month."""
+    found: dict[str, int] = {}
+    for number, names in enumerate(_NAMES, 1):
+        for name in names.split():
+            found |= dict.fromkeys((name.partition("(")[0], name.replace("(", "").replace(")", "")), number)
+    return found
+
+
+MONTHS = _month_names()
+_SPELLINGS = sorted({*MONTHS, *(name.upper() for name in MONTHS if not name.isascii())}, key=len, reverse=True)
+_MONTH = rf"(?:{'|'.join(_SPELLINGS)})\.?"
 _DATE = rf"""
     (?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{{0,6}}\.?,?\s+)?
     (?: (?P<y1>\d{{4}})(?P<s1>[-/.])(?P<m1>\d\d?)(?P=s1)(?P<d1>\d\d?)
       | (?P<y2>1[6-9]\d\d|2[0-2]\d\d)-(?P<m2>\d\d)
       | (?P<a>\d\d?)(?P<s3>[-/.])(?P<b>\d\d?)(?P=s3)(?P<y3>\d{{4}}|\d\d)
-      | (?P<d4>\d\d?)(?:st|nd|rd|th)?[\s.-]+(?P<m4>{_MONTH})[\s,.-]+(?P<y4>\d{{4}}|\d\d)
+      | (?P<d4>\d\d?)(?:st|nd|rd|th|er)?[\s.-]+(?:de\s+)?(?P<m4>{_MONTH})[\s,.-]+(?:de\s+)?(?P<y4>\d{{4}}|\d\d)
       | (?P<m5>{_MONTH})\s+(?P<d5>\d\d?)(?:st|nd|rd|th)?,?\s+(?P<y5>\d{{4}})
+      | (?P<m7>0[1-9]|1[0-2])/(?P<y7>1[6-9]\d\d|2[0-2]\d\d)
+      | (?P<m8>{_MONTH})(?:-(?P<s8>\d\d)|[\s-]+(?P<y8>\d{{4}}))
+      | (?P<y9>1[6-9]\d\d|2[0-2]\d\d)[\s-]?Q(?P<q9>[1-4]) | Q(?P<q10>[1-4])[\s-](?P<y10>1[6-9]\d\d|2[0-2]\d\d)
       | (?P<y6>\d{{4}})(?P<m6>\d\d)(?P<d6>\d\d)(?=T)
     )"""
 _TIME = r"""
@@ -48,6 +75,7 @@ _TIME = r"""
 _ZONE = r"\s*(?P<zone>Z|UTC|GMT|(?P<sign>[+-])(?P<zh>\d\d)(?::?(?P<zm>\d\d))?)"
 _PATTERN = re.compile(rf"(?:{_DATE}(?:(?:T|,?\s+){_TIME}(?:{_ZONE})?)?)", re.VERBOSE | re.IGNORECASE | re.ASCII)
 _TIME_ALONE = re.compile(_TIME, re.VERBOSE | re.IGNORECASE | re.ASCII)
+PATTERNS = {"date": _PATTERN.pattern, "time": _TIME_ALONE.pattern}  # verbose, for exports that read dates
 _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{3}(?:\d{3})?)?)?)?", re.ASCII)
 Match = re.Match[str]
 
@@ -158,14 +186,24 @@ def _date(found: Match, order: str) -> date:
     for k in ("1", "6"):
         if found[f"y{k}"]:
             return date(int(found[f"y{k}"]), int(found[f"m{k}"]), int(found[f"d{k}"]))
-    if found["y2"]:
-        return date(int(found["y2"]), int(found["m2"]), 1)
+    for k in ("2", "7"):
+        if found[f"y{k}"]:
+            return date(int(found[f"y{k}"]), int(found[f"m{k}"]), 1)
     for k in ("4", "5"):
         if found[f"y{k}"]:
-            return date(_year(found[f"y{k}"]), MONTHS.index(found[f"m{k}"][:3].lower()) + 1, int(found[f"d{k}"]))
+            return date(_year(found[f"y{k}"]), _month(found[f"m{k}"]), int(found[f"d{k}"]))
+    if found["m8"]:
+        return date(_year(found["y8"] or found["s8"]), _month(found["m8"]), 1)
+    for k in ("9", "10"):
+        if found[f"y{k}"]:
+            return date(int(found[f"y{k}"]), 3 * int(found[f"q{k}"]) - 2, 1)
     first, second, year = int(found["a"]), int(found["b"]), _year(found["y3"])
     month_first = order == "mdy" or (not order and found["s3"] == "/")
     return date(year, first, second) if month_first else date(year, second, first)
+
+
+def _month(name: str) -> int:
+    return MONTHS[name.lower().rstrip(".")]
 
 
 def _year(digits: str) -> int:

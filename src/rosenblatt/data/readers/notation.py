@@ -28,11 +28,11 @@ MAX_NUMBER_CHARS = 60
 TRUTH_VALUES = {"true": "1", "false": "0", "1": "1", "0": "0"}
 # Blanks of all widths, the apostrophe of typesetters, and the minus sign.
 _USUAL = str.maketrans({"\xa0": " ", "\u202f": " ", "\u2009": " ", "\u2019": "'", "\u2212": "-"})
-_CURRENCY = r"[$€£¥₹₽₩₺₴₪]|USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD"
+CURRENCY = r"[$€£¥₹₽₩₺₴₪₫]|R\$|USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK|HUF|BRL|MXN|kr|zł|Kč|Ft"
 _CELL = re.compile(
-    rf"""(?P<first>{_CURRENCY})?\s*(?P<open>\()?\s*(?P<sign>[+-])?\s*(?P<before>{_CURRENCY})?\s*(?P<second>[+-])?
+    rf"""(?P<first>{CURRENCY})?\s*(?P<open>\()?\s*(?P<sign>[+-])?\s*(?P<before>{CURRENCY})?\s*(?P<second>[+-])?
     (?P<digits>[\d.,][\d.,' ]*(?<!\s)(?:[eE][+-]?\d+)?)
-    \s*(?P<inner>%)?\s*(?P<after>{_CURRENCY})?\s*(?P<close>\))?\s*(?P<outer>%)?\s*(?P<last>{_CURRENCY})?""",
+    \s*(?P<inner>%)?\s*(?P<after>{CURRENCY})?\s*(?P<close>\))?\s*(?P<outer>%)?\s*(?P<last>{CURRENCY})?""",
     re.VERBOSE | re.ASCII,
 )
 

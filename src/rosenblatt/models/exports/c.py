@@ -7,7 +7,8 @@
     const char *rosenblatt_predict(const double *x);             label of a row
     void rosenblatt_probabilities(const double *scores, double *probabilities);     of ROSENBLATT_CLASSES, if the model has them
 
-With categorical columns, `names` follows `x`: ROSENBLATT_CATEGORIES strings in UTF-8, of which NULL and "" are missing cells.
+With categorical columns, `names` follows `x`: ROSENBLATT_CATEGORIES strings in UTF-8, of which NULL, "" and words such as "NA"
+are missing cells. `rosenblatt_units` says what the numbers of columns of percentages, dates, true and false are.
 If the model refuses a cell that is missing, the scores are NaN, the class is -1 and the label is NULL.
 
 A score is summed from the first term to the last, then the intercept is added, as for sparse rows in the library. The bits are
@@ -16,7 +17,7 @@ the same if products are rounded before they are added (-std=c99, or -ffp-contra
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from ...array_types import FloatArray
 from ...preprocessing.date_parts import PARTS, cycle_of
 from ...reporting.text import count
 from ..model import Model
+from .cells import MISSING_WORDS, units_of
 from .formula import Category, ExportError, Formula, formula_of
 from .probabilities import c_function, c_prototype
 from .reduction import Reduction
@@ -56,6 +58,7 @@ def to_c(model: Model, reduction: Reduction | None = None) -> str:
         "",
         *_strings("rosenblatt_inputs", formula.columns),
         *(_strings("rosenblatt_categories", [block.column for block in formula.blocks]) if formula.blocks else []),
+        *_units(units_of(model, formula), formula.columns),
         *_strings("rosenblatt_labels", [str(label) for label in formula.classes]),
         *_numbers(formula),
         *(line for place, category in enumerate(formula.categories) for line in _category(formula, place, category)),
@@ -64,7 +67,7 @@ def to_c(model: Model, reduction: Reduction | None = None) -> str:
         "",
         *(_half(formula.exponent) if formula.exponent is not None else []),
         *_cell(formula),
-        *(_LOOKUP if formula.blocks else []),
+        *(_lookup() if formula.blocks else []),
         *_planes(formula, row),
         *(_pair_votes(k, row, cells) if formula.pairs else []),
         *_class(k),
@@ -72,6 +75,11 @@ def to_c(model: Model, reduction: Reduction | None = None) -> str:
     ]
     lines += ["", *c_function(model.probability_map, k)] if model.probability_map is not None else []
     return "\n".join(lines) + "\n"
+
+
+def _units(units: Mapping[str, str], columns: Sequence[str]) -> list[str]:
+    """What the numbers of each column are, "" for those of the file; nothing if no column has other ones."""
+    return _strings("rosenblatt_units", [units.get(name, "") for name in columns]) if units else []
 
 
 def _numbers(formula: Formula) -> list[str]:
@@ -129,19 +137,26 @@ def _half(exponent: int) -> list[str]:
     ]
 
 
-_LOOKUP = [
-    "/* The place of a cell among sorted values, n if it is missing, -1 if it is none of them. */",
-    "static int rosenblatt_find(const char *cell, const char *const *values, int n) {",
-    "    int low = 0, high = n;",
-    "    while (cell && low < high) {",
-    "        int middle = low + (high - low) / 2, order = strcmp(cell, values[middle]);",
-    "        if (order == 0) return middle;",
-    "        if (order < 0) high = middle; else low = middle + 1;",
-    "    }",
-    "    return !cell || !*cell ? n : -1;",
-    "}",
-    "",
-]
+def _lookup() -> list[str]:
+    words = ", ".join(map(_quoted, MISSING_WORDS))
+    return [
+        "/* Cells that are missing, unless they are values of their column. */",
+        f"static const char *const rosenblatt_words[] = {{{words}, 0}};",
+        "",
+        "/* The place of a cell among sorted values, n if it is missing, -1 if it is none of them. */",
+        "static int rosenblatt_find(const char *cell, const char *const *values, int n) {",
+        "    int low = 0, high = n;",
+        "    while (cell && low < high) {",
+        "        int middle = low + (high - low) / 2, order = strcmp(cell, values[middle]);",
+        "        if (order == 0) return middle;",
+        "        if (order < 0) high = middle; else low = middle + 1;",
+        "    }",
+        "    for (low = 0; cell && rosenblatt_words[low]; low++)",
+        "        if (!strcmp(cell, rosenblatt_words[low])) return n;",
+        "    return cell ? -1 : n;",
+        "}",
+        "",
+    ]
 
 
 def _cell(formula: Formula) -> list[str]:
@@ -314,5 +329,5 @@ def _utf8(text: str) -> bytes:
 def _quoted(text: str) -> str:
     """A C string of the UTF-8 bytes. Other bytes than plain letters, digits and marks are octal, so that no byte ends the
     string early or starts a trigraph."""
-    plain = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-+.,:;=()[]{}<>/*&|!#$@^~'")
+    plain = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-+.,:;=()[]{}<>/*&%|!#$@^~'")
     return '"' + "".join(chr(byte) if byte in plain else f"\\{byte:03o}" for byte in _utf8(text)) + '"'

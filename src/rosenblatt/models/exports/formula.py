@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from ...array_types import BoolArray, FloatArray
+from ...data.readers.cells import MISSING
 from ...preprocessing.categorical import Categories
 from ...preprocessing.date_parts import PARTS
 from ...preprocessing.text_features import Grams, TextFeatures
@@ -286,9 +287,10 @@ def _used(weights: FloatArray | None) -> BoolArray:
 def _compact_block(block: Category | Text) -> Category | Text | None:
     if isinstance(block, Text):  # its words without a weight count in the length of a text
         return block if block.weights.any() else None
-    used = _used(block.weights)
+    # A value such as "-" stays even without a weight: as none of the values it would be a missing cell.
+    used = _used(block.weights) | np.array([value.encode("utf-8", "replace") in MISSING for value in block.values], bool)
     missing = block.missing if block.missing is not None and block.missing.any() else None
-    if not used.any() and missing is None:
+    if not block.weights.any() and missing is None:
         return None
     values = tuple(value for value, kept in zip(block.values, used, strict=True) if kept)
     return Category(block.column, values, block.weights[:, used], missing)

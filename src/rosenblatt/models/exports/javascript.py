@@ -22,7 +22,8 @@ import numpy as np
 
 from ...array_types import FloatArray
 from ...data.readers.cells import MISSING
-from ...data.readers.notation import NumberForm, digits_pattern
+from ...data.readers.dates import MONTHS, PATTERNS
+from ...data.readers.notation import CURRENCY, NumberForm, digits_pattern
 from ...preprocessing.date_parts import PARTS, cycle_of
 from ..model import Model
 from .formula import Category, ExportError, Formula, Label, Text, formula_of
@@ -34,7 +35,7 @@ MAX_SAFE_INTEGER = (1 << 53) - 1
 _HEAD = """\
 // A linear model, written by Rosenblatt: an ES module without dependencies, for Node and browsers.
 // A row is an object with the names in `columns` as properties, or an array of cells in their order.
-// Numbers may be text, as in a file; dates are Dates, text such as 2024-12-31, or days since 1970-01-01.
+// Numbers and dates may be text, as in the training file; dates also Dates, or days since 1970-01-01.
 // null, undefined, NaN, "", "NA" and the like are missing cells.
 """
 
@@ -58,7 +59,7 @@ def to_javascript(model: Model, reduction: Reduction | None = None) -> str:
     probabilities = as_json(model.probability_map, len(formula.classes))
     content = {
         "numbers": [place[name] for name in formula.columns],
-        "dates": {place[name]: kind for name, kind in formula.dates},
+        "dates": {place[name]: {"kind": kind, "order": _order(model, name)} for name, kind in formula.dates},
         "forms": {place[name]: form for name, form in forms.items()},
         "fill": _listed(formula.fill),
         "inputs": formula.inputs,
@@ -84,6 +85,7 @@ def to_javascript(model: Model, reduction: Reduction | None = None) -> str:
     lines.append(f"const MISSING = new Set({_data(sorted(cell.decode() for cell in MISSING))});")
     if formula.dates:
         lines.append(f"const CYCLES = {_data(_cycles())};")
+    lines += reading_data(dates=bool(formula.dates), forms=bool(forms))
     sections = ["rows", "dates" if formula.dates else "no dates", *(["formats"] if forms else [])]
     sections += ["categories"] if formula.categories else []
     sections += ["cells"] if formula.blocks else []
@@ -132,6 +134,25 @@ def _forms(model: Model, formula: Formula) -> dict[str, dict[str, Any]]:
             digits = digits_pattern(stored["decimal"], stored["thousands"])
             found[name] = {name: stored[name] for name in ("decimal", "percent", "currency", "truth")} | {"digits": digits}
     return found
+
+
+def reading_data(*, dates: bool = True, forms: bool = True) -> list[str]:
+    """The patterns of the readers, by which a module reads dates and formatted numbers."""
+    shapes = {kind: _shape(pattern) for kind, pattern in PATTERNS.items()}
+    of_dates = [f"const DATES = {_data(shapes)};", f"const MONTHS = new Map({_data(list(MONTHS.items()))});"]
+    return [*(of_dates if dates else []), *([f"const CURRENCY = {_data(CURRENCY)};"] if forms else [])]
+
+
+def _order(model: Model, name: str) -> str:
+    """The order of day and month in a column of dates of the training file."""
+    order: str = model.provenance.get("reading", {}).get("forms", {}).get(name, {}).get("order", "")
+    return order
+
+
+def _shape(pattern: str) -> str:
+    """A verbose pattern of Python in the syntax of JavaScript, without its blanks."""
+    found = re.sub(r"\(\?P=(\w+)\)", r"\\k<\1>", re.sub(r"\s+", "", pattern))
+    return found.replace("(?P<", "(?<")
 
 
 def _cycles() -> list[tuple[float, float, bool] | None]:

@@ -12,7 +12,9 @@
      "blocks": [{"column": "color", "values": ["blue", ...], "missing": true},     one more feature for each value,
                 {"column": "message", "parts": [{"unit": "words", "low": 1, "high": 2, "weight": "log-tfidf",
                  "grams": ["cash", ...], "idf": [...]}, ...]}, ...],           or for each gram of each part
+     "missing_cells": ["", "-", "?", ...],                 words that are missing categories
      "refuse_missing": false},           whether a missing category is an error
+ "units": {"rate": "0.45 for 45 %"},     what the numbers of some columns are
  "classes": ["no", "yes"], "pairs": null or [[0, 1], [0, 2], ...],
  "weights": [[...], ...], "intercept": [...],              a row of weights and an intercept for each head
  "probabilities": null, or the map from scores, with an instruction: {"how": ..., "map": "sigmoid", "a": [...], "b": [...]},
@@ -31,6 +33,7 @@ import numpy as np
 from ...array_types import FloatArray
 from ...preprocessing.text_features import Grams
 from ..model import Model
+from .cells import MISSING_WORDS, units_of
 from .formula import Category, Formula, Text, formula_of, part_names
 from .probabilities import as_json
 from .reduction import Reduction
@@ -53,6 +56,7 @@ COMPUTE_FEATURES = (
     "for each of a block's values 1 if the cell is that value, else 0, "
     'and if "missing" is true 1 if the cell is missing, else 0; '
     "for each of the grams of each of a block's parts its value in the cell. "
+    "A missing number is null or NaN; a missing category is null, or one of the missing_cells but none of the block's values. "
     'A missing number is an error if "fill" is null, and so is a missing category if "refuse_missing" is true.'
 )
 COMPUTE_TEXT = (
@@ -90,6 +94,7 @@ def to_json(model: Model, reduction: Reduction | None = None) -> str:
         "version": 2,
         "how": [how, *_instructions(model, formula)],
         "columns": list(formula.columns),
+        "units": units_of(model, formula),
         "recipe": None if model.recipe is None else _recipe(formula),
         "classes": formula.classes,
         "pairs": formula.class_pairs() if formula.pairs else None,
@@ -118,6 +123,7 @@ def _recipe(formula: Formula) -> dict[str, Any]:
         "divide": _numbers(formula.divide),
         "indicators": list(formula.indicators),
         "blocks": [_block(block) for block in formula.blocks],
+        "missing_cells": list(MISSING_WORDS),
         "refuse_missing": formula.refuses,
     }
 

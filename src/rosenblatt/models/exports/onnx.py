@@ -1,10 +1,11 @@
 """A model as an ONNX graph in double precision: input `rows` (float64, N x columns), with categorical columns also `categories`
-(strings, N x columns, where "" is a missing cell); outputs `label` and `scores`, and `probabilities` (N x classes) if the model
+(strings, N x columns); outputs `label` and `scores`, and `probabilities` (N x classes) if the model
 has them.
 
 Two classes have one score, above 0 for the second class. More classes have one score each; the largest wins, the first one if
-tied. A cell is missing if it is NaN or "". If the model refuses it, computing the label fails: the place of the label is out of
-range then. The metadata entries `columns` and `categories` are JSON lists of the column names.
+tied. A cell is missing if it is NaN, "" or a word such as "NA". If the model refuses it, computing the label fails: the place
+of the label is out of range then. The metadata entries `columns` and `categories` are JSON lists of the column names, and
+`units` is an object that says what the numbers of some columns are.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from ... import __version__
 from ...array_types import Array, FloatArray
 from ...preprocessing.date_parts import cycle_of
 from ..model import Model
+from .cells import MISSING_WORDS, units_of
 from .formula import Category, ExportError, Formula, formula_of
 from .probabilities import add_to_graph
 from .reduction import Reduction
@@ -59,6 +61,8 @@ def to_onnx(model: Model, reduction: Reduction | None = None) -> bytes:
     exported = helper.make_model(made, opset_imports=opsets, ir_version=IR_VERSION)
     exported.producer_name, exported.producer_version = "rosenblatt", __version__
     properties = {"columns": json.dumps(list(formula.columns)), "kind": model.kind}
+    units = units_of(model, formula)
+    properties |= {"units": json.dumps(units)} if units else {}
     helper.set_model_props(exported, properties | ({"categories": json.dumps(names)} if names else {}))
     checker.check_model(exported)
     return bytes(exported.SerializeToString())
@@ -94,7 +98,7 @@ def _categories(graph: Graph, formula: Formula) -> list[str]:
 def _category(graph: Graph, formula: Formula, place: int, category: Category) -> str:
     n, nothing = len(category.values), np.zeros(formula.heads)
     lost = np.full(formula.heads, np.nan) if formula.refuses else nothing if category.missing is None else category.missing
-    keys = {"": n} | {value: at for at, value in enumerate(category.values)}
+    keys = dict.fromkeys(MISSING_WORDS, n) | {value: at for at, value in enumerate(category.values)}
     cells = graph.add("Gather", ["categories", graph.constant(f"category_{place}", np.array(place))], axis=1)
     codes = graph.add(
         "LabelEncoder", [cells], domain="ai.onnx.ml",

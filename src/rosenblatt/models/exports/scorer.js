@@ -44,7 +44,7 @@ function numberOfText(text, j) {
     : j in MODEL.forms ? formattedNumber(text, MODEL.forms[j])
     : /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : NaN;
   if (Number.isNaN(number)) {
-    const instead = j in MODEL.dates ? "a date or a time such as 2024-12-31, 2024-12-31T14:05 or 14:05" : "a number";
+    const instead = j in MODEL.dates ? "a date or a time as in the training file" : "a number";
     throw problem(j, `${JSON.stringify(text)} is not ${instead}`);
   }
   return number;
@@ -52,27 +52,44 @@ function numberOfText(text, j) {
 
 // --- dates
 
-/** Days since 1970-01-01 of an ISO date, perhaps with a time and a zone; of a time, the fraction of a day; else NaN. */
-function daysOfText(text, kind) {
-  const day = kind === "time" ? "" : String.raw`(\d{4})-(\d\d)-(\d\d)`;
-  const time = String.raw`(\d\d?):(\d\d)(?::(\d\d)(\.\d{1,12})?)?`, zone = String.raw`\s*(Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)`;
-  const found = new RegExp(kind === "time" ? `^()()()${time}$` : `^${day}(?:[T ]${time}(?:${zone})?)?$`, "i").exec(text);
+/** Days since 1970-01-01 of a date as in the training file; of a time alone, the fraction of a day; NaN if it is neither. */
+function daysOfText(text, { kind, order }) {
+  const found = text.length > 60 ? null : new RegExp(`^(?:${DATES[kind === "time" ? "time" : "date"]})$`, "i").exec(text);
   if (!found) return NaN;
-  const [year, month, date, hour, minute, second] = found.slice(1, 7).map(each => Number(each || 0));
-  const start = new Date(0);
-  if (kind !== "time") {
-    start.setUTCFullYear(year, month - 1, date);
-    if (year < 1 || start.getUTCMonth() !== month - 1 || start.getUTCDate() !== date) return NaN;
-  }
-  const seconds = hour * 3600 + minute * 60 + second + Number(`0${found[7] || ""}`);
-  if (minute > 59 || second > 60 || hour > 24 || (hour === 24 && seconds > 86400)) return NaN;
-  const ahead = /^([+-])(\d\d):?(\d\d)?$/.exec(found[8] || "");
-  const minutes = ahead ? Number(`${ahead[1]}1`) * (Number(ahead[2]) * 60 + Number(ahead[3] || 0)) : 0;
-  return start.getTime() / 864e5 + (seconds - minutes * 60) / 86400;
+  const part = found.groups, timed = part.hour || part.full || part.packed, seconds = timed ? secondsOf(part) : 0;
+  if (kind === "time") return seconds / 86400;
+  const minutes = part.zh ? (part.sign === "-" ? -1 : 1) * (Number(part.zh) * 60 + Number(part.zm || 0)) : 0;
+  return Math.abs(minutes) < 1440 ? dayOf(part, order) + (seconds - minutes * 60) / 86400 : NaN;
+}
+
+/** The days since 1970-01-01 of the parts of a date; NaN if there is no such day. */
+function dayOf(part, order) {
+  const two = digits => Number(digits) + (digits.length > 2 ? 0 : Number(digits) >= 69 ? 1900 : 2000);
+  const month = name => MONTHS.get(name.toLowerCase().replace(/\.$/, ""));
+  let day = [part.a, part.b, part.y3 && two(part.y3)];
+  if (order === "mdy" || (!order && part.s3 === "/")) day = [part.b, part.a, day[2]];
+  if (part.y1 || part.y6) day = part.y1 ? [part.d1, part.m1, part.y1] : [part.d6, part.m6, part.y6];
+  if (part.y2 || part.y7) day = [1, part.m2 || part.m7, part.y2 || part.y7];
+  if (part.y4 || part.y5) day = part.y4 ? [part.d4, month(part.m4), two(part.y4)] : [part.d5, month(part.m5), part.y5];
+  if (part.m8) day = [1, month(part.m8), two(part.y8 || part.s8)];
+  if (part.q9 || part.q10) day = [1, 3 * Number(part.q9 || part.q10) - 2, part.y9 || part.y10];
+  const [date, number, year] = day.map(Number), start = new Date(0);
+  start.setUTCFullYear(year, number - 1, date);
+  return year >= 1 && start.getUTCMonth() === number - 1 && start.getUTCDate() === date ? start.getTime() / 864e5 : NaN;
+}
+
+/** The seconds since midnight of the parts of a time; NaN if there is no such time. */
+function secondsOf(part) {
+  const packed = part.packed ? part.packed.padEnd(6, "0").match(/../g) : [part.hour || part.full, part.minute, part.second];
+  const half = part.half || part.half2, [hour, minute, second] = packed.map(each => Number(each || 0));
+  if (half && (hour < 1 || hour > 12)) return NaN;
+  const hours = half ? hour % 12 + (half.toLowerCase() === "p" ? 12 : 0) : hour;
+  const total = hours * 3600 + minute * 60 + second + Number(`0.${part.fraction || 0}`);
+  return minute > 59 || second > 60 || hours > 24 || (hours === 24 && total > 86400) ? NaN : total;
 }
 
 function daysOfDate(date, j) {
-  if (!(j in MODEL.dates) || MODEL.dates[j] === "time") throw problem(j, "the column does not hold dates, but the cell is a Date");
+  if (!(j in MODEL.dates) || MODEL.dates[j].kind === "time") throw problem(j, "the column does not hold dates, but the cell is a Date");
   if (Number.isNaN(date.getTime())) throw problem(j, "the date is invalid");
   return date.getTime() / 864e5;
 }
@@ -97,7 +114,7 @@ function daysOfDate(date, j) {
 function formattedNumber(text, form) {
   if (form.truth) return /^(true|1)$/i.test(text) ? 1 : /^(false|0)$/i.test(text) ? 0 : NaN;
   const usual = text.replace(/[\u00a0\u202f\u2009]/g, " ").replace(/\u2019/g, "'").replace(/\u2212/g, "-").trim();
-  const money = String.raw`([$\u20ac\u00a3\u00a5\u20b9\u20bd\u20a9\u20ba\u20b4\u20aa]|USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD)?`;
+  const money = `(${CURRENCY})?`;
   const shape = String.raw`^${money}\s*(\()?\s*([+-])?\s*${money}\s*([+-])?([\d.,](?:[\d.,' ]*[\d.,'])?)(e[+-]?\d+)?` +
     String.raw`\s*(%)?\s*${money}\s*(\))?\s*(%)?\s*${money}$`;
   const found = usual.length <= 60 ? new RegExp(shape, "i").exec(usual) : null;

@@ -1,18 +1,20 @@
 """A model as one SELECT of standard SQL, for SQLite, PostgreSQL, DuckDB and similar databases.
 
 The query returns every row of a table with its scores and its label: `rosenblatt_score` for two classes,
-`rosenblatt_score_0`, ... for more, and `rosenblatt_label`. NULL is a missing cell; a row with one that the model refuses has
-NULL as its scores and its label. Sums are written in groups, because SQLite limits the depth of an expression to 1000.
+`rosenblatt_score_0`, ... for more, and `rosenblatt_label`. NULL is a missing cell, and so are words such as 'NA' in categorical
+columns; numeric columns must hold numbers. A row with a missing cell that the model refuses has NULL as its scores and label.
+Sums are written in groups, because SQLite limits the depth of an expression to 1000.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ...reporting.text import count
 from ..model import Model
+from .cells import missing_words, units_of
 from .formula import ExportError, Formula, Label, formula_of
 from .reduction import Reduction
 
@@ -73,7 +75,13 @@ def to_sql(
         else:
             steps = [Step("rosenblatt_scored", "t.*", list(zip(scores, sums, strict=True)), source)]
         best = [(_leads(score, scores), label) for score, label in zip(scores, formula.classes, strict=True)]
-    return f"{_with(steps)}\nSELECT rosenblatt_scored.*, {_case(best)} AS rosenblatt_label\nFROM rosenblatt_scored\n"
+    comment = _comment(units_of(model, formula))
+    return f"{comment}{_with(steps)}\nSELECT rosenblatt_scored.*, {_case(best)} AS rosenblatt_label\nFROM rosenblatt_scored\n"
+
+
+def _comment(units: Mapping[str, str]) -> str:
+    """Lines that say what the numbers of some columns must be."""
+    return "".join(f"-- The column {ascii(name)[:100]} has numbers: {unit}.\n" for name, unit in units.items())
 
 
 def _leads(score: str, scores: list[str]) -> str:
@@ -122,10 +130,11 @@ def _sum(formula: Formula, h: int, numbers: list[str], names: list[str]) -> str:
             for value, weight in zip(category.values, category.weights[h], strict=True)
             if weight != 0.0
         ]
+        lost = f"t.{name} IS NULL OR CAST(t.{name} AS VARCHAR) IN ({', '.join(map(literal, missing_words(category)))})"
         if formula.refuses:
-            cases.insert(0, f"WHEN t.{name} IS NULL THEN NULL")
+            cases.insert(0, f"WHEN {lost} THEN NULL")
         elif category.missing is not None:
-            cases.insert(0, f"WHEN t.{name} IS NULL THEN {number(category.missing[h])}")
+            cases.insert(0, f"WHEN {lost} THEN {number(category.missing[h])}")
         if cases:
             terms.append(f"CASE {' '.join(cases)} ELSE 0e0 END")
     return _grouped([*terms, number(formula.intercept[h])])
