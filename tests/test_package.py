@@ -17,9 +17,9 @@ from rosenblatt.cli import main
 
 NAMES = """
     Check Convergence Diagnosis Explanation Finding Inseparable Interval MinimumErrors Model
-    ModelError NoMaximum NotSeparable Progress Separable Stop TextHasher Tuned Undecided Update
+    ModelError NoMaximum NotSeparable Progress Separable Stop TextHasher Trained Tuned Undecided Update
     UpdateLog Vocabulary certify doctor load load_certificate losses mail margin minimum_errors
-    mistake_bound progress_callback radius save save_certificate studio tune verify
+    mistake_bound progress_callback radius save save_certificate studio train tune verify
 """
 
 

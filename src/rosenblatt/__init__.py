@@ -51,6 +51,8 @@ if TYPE_CHECKING:  # `X as X` exports a name
     from .proofs.minimum_errors.minimum_errors import minimum_errors as minimum_errors
     from .studio import studio as studio
     from .svm.not_separable import NotSeparable as NotSeparable
+    from .training.trained import Trained as Trained
+    from .training.trained import train as train
     from .training.tune import Tuned as Tuned
     from .training.tune import tune as tune
 
@@ -75,6 +77,7 @@ _MODULES = {
     "Separable": "certificates.statements",
     "Stop": "online.stopping",
     "TextHasher": "preprocessing.text.hasher",
+    "Trained": "training.trained",
     "Tuned": "training.tune",
     "Undecided": "certificates.statements",
     "Update": "online.update_log",
@@ -94,6 +97,7 @@ _MODULES = {
     "save": "models.files",
     "save_certificate": "certificates.files",
     "studio": "studio",
+    "train": "training.trained",
     "tune": "training.tune",
     "verify": "certificates.verify",
 }

@@ -13,7 +13,6 @@ import json
 import os
 import shutil
 import sys
-import textwrap
 import time
 import traceback
 from collections.abc import Iterator
@@ -24,6 +23,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, cast
 
 import click
 
+from ..reporting.text import wrap
 from ..safe_text import UNSAFE_IN_LINES, printable
 from ..validation import ParameterProblem
 
@@ -126,10 +126,7 @@ def print_fields(fields: list[tuple[str, str]]) -> None:
     columns = shutil.get_terminal_size().columns if _on_terminal() else PIPE_COLUMNS
     for name, value in fields:
         room = max(MIN_TEXT_COLUMNS, columns - left)
-        # A percent sign stays beside its number: lines are broken at plain blanks only.
-        kept = printable(value, lines=True).replace(" %", "\N{NO-BREAK SPACE}%")
-        lines = [line.replace("\N{NO-BREAK SPACE}%", " %") for line in textwrap.wrap(kept, room, break_on_hyphens=False)]
-        first, *more = lines or [""]
+        first, *more = wrap(printable(value, lines=True), room)
         click.echo(click.style(printable(name), bold=True) + " " * (left - len(name)) + first)
         for line in more:
             echo(" " * left + line)

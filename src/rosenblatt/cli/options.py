@@ -248,17 +248,13 @@ def options_for(model: Model, given: dict[str, Any]) -> Options:
 
         raise Failure("the model is a mail filter, which has no columns; use `rosenblatt mail classify`")
     context = click.get_current_context()
-    explicit = {name for name in given if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT}
-    stored = model.provenance.get("reading", {})
-    given.update({name: stored[name] for name in ("label", "missing", "zero_based") if name in stored and name not in explicit})
-    recipe = model.recipe
-    if recipe is None:
-        return options_of(given, required=model.names) if model.names else options_of(given, required_width=model.n_features)
-    given.update(text=recipe.text, categorical=recipe.categorical)
-    from ..data.readers.kinds import form_from_json
+    from ..models.reading import reading_of
 
-    forms = {name: form_from_json(form) for name, form in stored.get("forms", {}).items()}
-    return options_of(given, required=recipe.required, numeric=recipe.number_names, forms=forms, values=recipe.values)
+    explicit = {name for name in given if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT}
+    chosen = explicit - {"text", "categorical"}
+    known = {name: value for name, value in reading_of(model).items() if name not in chosen}
+    given.update({name: known.pop(name) for name in [*known] if name in given})
+    return options_of(given, **known)
 
 
 class AlgorithmName(click.Choice[str]):

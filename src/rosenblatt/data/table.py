@@ -346,7 +346,7 @@ def as_data(X: MatrixLike | Data | Table | CSRMatrix, source: str = "X") -> Data
         names = tuple(str(name) for name in X.columns)
         if len(set(names)) < len(names):
             raise DataError(source, "two columns have the same name")
-        columns = tuple(_pandas_column(X.iloc[:, j], name, source) for j, name in enumerate(names))
+        columns = tuple(pandas_column(X.iloc[:, j], name, source) for j, name in enumerate(names))
         return Data(source, Table(names, columns), None)
     return Data(source, _float_matrix(X, source), None)
 
@@ -362,7 +362,7 @@ def _float_matrix(X: MatrixLike, source: str) -> FloatArray:
     return array
 
 
-def _pandas_column(series: pd.Series, name: str, source: str) -> Array:
+def pandas_column(series: pd.Series, name: str, source: str) -> Array:
     """A column of a DataFrame: numbers and booleans as floats, everything else as str."""
     if getattr(series.dtype, "kind", "O") in "biuf":
         return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))

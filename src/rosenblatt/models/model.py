@@ -7,6 +7,7 @@ Guarantee  the same bits: dense rows by the same product, sparse rows summed in 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from ..online.readings import Vote
     from .explanations.explanation import Explanation
 
-# What `Model.predict` takes: rows, or what the recipe of the model takes, such as raw mails.
-ModelInput: TypeAlias = "MatrixLike | Data | Table | CSRMatrix | Sequence[bytes]"
+# What `Model.predict` takes: rows, the path of a file, or what the recipe of the model takes, such as raw mails.
+ModelInput: TypeAlias = "MatrixLike | Data | Table | CSRMatrix | Sequence[bytes] | str | os.PathLike[str]"
 # Classes that the repr lists.
 LISTED_CLASSES = 8
 
@@ -156,8 +157,8 @@ class Model:
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features), or Data
-            The rows. A model with a recipe takes what its recipe takes.
+        X : array-like, sparse matrix, DataFrame, path or Data
+            The rows, or the path of a file. A model with a recipe takes what its recipe takes, such as a data frame or mails.
 
         Returns
         -------
@@ -182,7 +183,7 @@ class Model:
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features), or Data
+        X : array-like, sparse matrix, DataFrame, path or Data
             The rows, as for `scores`.
 
         Returns
@@ -190,14 +191,24 @@ class Model:
         ndarray, sparse matrix or CSRMatrix of shape (n_rows, n_features)
             The numbers that the weights multiply.
         """
+        X = self._read(X)
         return self._score_input(self._without_recipe(X) if self.recipe is None else self.recipe.rows(X))
+
+    def _read(self, X: ModelInput) -> MatrixLike | Data | Table | CSRMatrix | Sequence[bytes]:
+        """The rows of a file or a data frame; anything else as it is."""
+        if isinstance(X, np.ndarray | Data):
+            return X
+        from .reading import read_for
+
+        found = read_for(self, X)
+        return cast("MatrixLike", X) if found is None else found
 
     def predict(self, X: ModelInput) -> Array:
         """Predict the class of each row; ties go to the smaller label.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features), or Data
+        X : array-like, sparse matrix, DataFrame, path or Data
             The rows, as for `scores`.
 
         Returns
@@ -212,7 +223,7 @@ class Model:
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features), or Data
+        X : array-like, sparse matrix, DataFrame, path or Data
             The rows, as for `scores`.
 
         Returns
@@ -283,7 +294,7 @@ class Model:
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features), or Data
+        X : array-like, sparse matrix, DataFrame, path or Data
             The rows, as for `scores`.
         row : int, default=0
             The row of X to explain.
@@ -306,7 +317,7 @@ class Model:
         from .explanations.explanation import explain
 
         def data_of(rows: ModelInput) -> Data:
-            data = as_data(rows)
+            data = as_data(cast("MatrixLike", self._read(rows)))
             return data if self.recipe is not None else replace(data, features=as_data(self._without_recipe(data)).features)
 
         if training is None:

@@ -15,11 +15,13 @@ Every layer may import this module; it imports the standard library and `safe_te
     comma_list    a, b and 7 more
     quoted_list   'a', 'b' and 7 more
     cut           worst_conc…l_nucleus
+    wrap          lines of limited length
 """
 
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterable, Sequence
 
 from ..safe_text import printable
@@ -190,3 +192,13 @@ def cut(name: object, length: int = NAME_CHARS) -> str:
         return text
     head = length // 2
     return f"{text[:head]}…{text[len(text) - (length - head - 1) :]}"
+
+
+def wrap(text: str, columns: int) -> list[str]:
+    """Break a text into lines; a percent sign stays beside its number.
+
+    >>> wrap("an error of 12.50 % is small", 18)
+    ['an error of', '12.50 % is small']
+    """
+    lines = textwrap.wrap(text.replace(" %", "\N{NO-BREAK SPACE}%"), columns, break_on_hyphens=False)
+    return [line.replace("\N{NO-BREAK SPACE}%", " %") for line in lines] or [""]

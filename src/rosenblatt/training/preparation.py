@@ -17,6 +17,7 @@ from ..data.readers import Options, is_example
 from ..data.readers.kinds import forms_of
 from ..data.readers.read import digest as digest_of
 from ..data.readers.read import open_source, read
+from ..data.readers.sources import Source
 from ..data.table import Data, DataError, as_text, codes_of, rounded_integers, typed_labels
 from ..preprocessing.recipe import Recipe
 from ..reporting.text import count, quoted_list
@@ -91,7 +92,7 @@ class Split:
     """Rows to learn from and rows to test on, before they become features."""
 
     train: Data
-    test: Data | None = None
+    test: Data | Source | None = None  # a source is read as the training rows were
     untested: str | None = None  # why no row was held out, though the request allows it
 
 
@@ -115,8 +116,9 @@ def prepare(request: Request, split: Split) -> Prepared:
     check_weight_count(data, len(np.unique(as_text(require_labels(data)))))
     recipe = learn_recipe(request, [data])
     test_sha256 = None
-    if test is None and request.test is not None:
-        with open_source(request.test) as source:
+    unread = test if isinstance(test, Source) else request.test if test is None else None
+    if unread is not None:
+        with open_source(unread) as source:
             test = read(source, options_for_recipe(recipe, request.options, data))
             test_sha256 = None if is_example(source) else digest_of(source)
     if recipe.width == 0:
@@ -126,6 +128,7 @@ def prepare(request: Request, split: Split) -> Prepared:
     check_classes(data, classes)
     notes = tuple(note for note in (data.note, *recipe.notes, split.untested) if note)
     X, rounded = as_matrix(recipe.rows(data)), rounded_integers(data)
+    assert not isinstance(test, Source)
     if test is None or test.n_rows == 0:
         return Prepared(recipe, classes, X, y, notes=notes, rounded=rounded)
     X_test, codes_test = as_matrix(recipe.rows(test)), codes_of(test, classes)

@@ -14,6 +14,7 @@ import numpy as np
 from ..array_types import Array, FloatArray, IntArray, Matrix
 from ..certificates.statements import Separable
 from ..data.problem import classes_and_codes
+from ..data.readers.sources import Source
 from ..data.table import Data, DataError, typed_labels
 from ..estimators.calibration import TooFewRowsError
 from ..preprocessing.recipe import Recipe
@@ -163,7 +164,21 @@ def train(request: Request, watch: ProgressCallback | None = None) -> Outcome:
     """
     started = time.perf_counter()
     data, digest = read_with_digest(request)
-    split = hold_out(request, data)
+    outcome = train_data(request, data, digest, watch)
+    return replace(outcome, total_seconds=time.perf_counter() - started)
+
+
+def train_data(
+    request: Request,
+    data: Data,
+    digest: str | None = None,
+    watch: ProgressCallback | None = None,
+    *,
+    test: Data | Source | None = None,
+) -> Outcome:
+    """Train the model of a request on rows that were read from a file with this digest; `test`: in place of a test file."""
+    started = time.perf_counter()
+    split = hold_out(request, data) if test is None else Split(data, test)
     check_tunable(request, split.train)
     asked, choice = request, choose(request, split.train, watch)
     request = choice.request

@@ -1,0 +1,45 @@
+"""How files and data frames are read for a model: as its training file was."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..data.readers import Options
+from ..data.readers.frames import frame_source, is_frame
+from ..data.readers.kinds import form_from_json
+from ..data.readers.read import read
+
+if TYPE_CHECKING:
+    from ..data.table import Data
+    from .model import Model
+
+# What the options of a training file say about other files, too.
+STORED = ("label", "missing", "zero_based")
+
+
+def reading_of(model: Model) -> dict[str, Any]:
+    """The fields of `Options` that a model determines."""
+    stored, recipe = model.provenance.get("reading", {}), model.recipe
+    found: dict[str, Any] = {name: stored[name] for name in STORED if name in stored}
+    if recipe is None:
+        return found | ({"required": model.names} if model.names else {"required_width": model.n_features})
+    forms = {name: form_from_json(form) for name, form in stored.get("forms", {}).items()}
+    columns = {"text": recipe.text, "categorical": recipe.categorical, "required": recipe.required}
+    return found | columns | {"numeric": recipe.number_names, "forms": forms, "values": recipe.values}
+
+
+def read_for(model: Model, X: Any) -> Data | None:
+    """The rows of a file or a data frame as the model reads them; None for anything else, such as an array.
+
+    Columns of a model without a recipe are numbers in their order, which arrays of a data frame have, too.
+    """
+    if model.recipe is not None and model.recipe.kind == "mail":
+        return None
+    if isinstance(X, str | os.PathLike):
+        return read(X if isinstance(X, str) else Path(X), Options(**reading_of(model)))
+    if model.recipe is not None and model.recipe.kind == "table" and is_frame(X):
+        with frame_source(X) as source:
+            return read(source, Options(**reading_of(model)))
+    return None

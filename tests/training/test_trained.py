@@ -1,0 +1,147 @@
+"""`rb.train` makes the model of `rosenblatt train` from files, data frames and arrays; models read files and frames alike."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+
+import rosenblatt as rb
+from commands import rosenblatt
+from rosenblatt.cli.options import about_training_data
+from rosenblatt.training.request import Request
+from rosenblatt.training.trained import READING
+
+RNG = np.random.default_rng(0)
+N = 120
+
+
+def pets() -> pd.DataFrame:
+    frame = pd.DataFrame(
+        {
+            "born": pd.date_range("2020-01-01", periods=N, freq="9D"),
+            "kind": RNG.choice(["cat", "dog", "hare"], N),
+            "weight": RNG.normal(10.0, 3.0, N).round(1),
+            "name": [f"{RNG.choice(['old', 'big', 'red'])} {RNG.choice(['sir', 'lady'])} {n} pet" for n in range(N)],
+        }
+    )
+    frame["indoors"] = np.where((frame.kind == "cat") ^ (RNG.random(N) < 0.1), "yes", "no")
+    frame.loc[[3, 50], "weight"] = np.nan
+    frame.loc[7, "kind"] = None
+    return frame
+
+
+PETS = pets()
+
+
+def weights(model: Any) -> Any:
+    return model.coef, model.intercept, model.feature_names
+
+
+def assert_equal(one: Any, other: Any) -> None:
+    for mine, others in zip(weights(one), weights(other), strict=True):
+        np.testing.assert_array_equal(mine, others)
+
+
+def test_the_model_is_that_of_the_command(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    PETS.to_csv("pets.csv", index=False)
+    found = rosenblatt("train", "pets.csv", "--ignore", "born", "--json")
+    trained = rb.train("pets.csv", ignore=["born"])
+    assert_equal(trained.model, rb.load("pets.safetensors"))
+    printed = found.json
+    assert trained.to_dict()["test"] == printed["test"]
+    assert (trained.error, trained.baseline) == (printed["test"]["error"], printed["baseline"]["error"])
+    assert [field for field, _, _ in (line.partition("  ") for line in str(trained).splitlines()) if field][:2] == [
+        "data", "algorithm",
+    ]  # fmt: skip
+    tests = PETS.tail(40)
+    rosenblatt("predict", "pets.safetensors", "pets.csv", "-o", "predicted.txt")
+    labels = Path("predicted.txt").read_text().split()
+    assert trained.model.predict("pets.csv").tolist() == trained.model.predict(Path("pets.csv")).tolist() == labels
+    assert trained.model.predict(tests).tolist() == labels[-40:]
+    explained = trained.model.explain("pets.csv", row=5)
+    assert explained.score == pytest.approx(trained.model.scores("pets.csv")[5, 0])
+
+
+@pytest.mark.parametrize("make", ["pandas", "pyarrow", "apart"])
+def test_a_data_frame_is_read_as_a_file_is(tmp_path: Path, make: str) -> None:
+    import pyarrow as pa
+
+    PETS.to_parquet(tmp_path / "pets.parquet", index=False)
+    of_file = rb.train(str(tmp_path / "pets.parquet"), label="indoors").model
+    frames = {"pandas": PETS.set_index(np.arange(N) * 2), "pyarrow": pa.table(PETS)}
+    if make == "apart":
+        trained = rb.train(PETS.drop(columns="indoors"), PETS.indoors)
+    else:
+        trained = rb.train(frames[make], label="indoors")
+    assert_equal(trained.model, of_file)
+    assert "data frame" in str(trained.model.card()) or trained.model.provenance["data"] == "data frame"
+    rb.save(trained.model, tmp_path / "pets.safetensors")
+    later = PETS.drop(columns="indoors")[["name", "weight", "kind", "born"]]
+    np.testing.assert_array_equal(rb.load(tmp_path / "pets.safetensors").predict(later), of_file.predict(PETS))
+
+
+def test_arrays_and_tests_of_every_kind(tmp_path: Path) -> None:
+    X = RNG.normal(size=(200, 3))
+    y = np.where(X[:, 0] + X[:, 1] > 0, "a", "b")
+    dense, sparse = rb.train(X[:150], y[:150], test=(X[150:], y[150:])), rb.train(csr_array(X[:150]), y[:150], cv=3)
+    assert sparse.error is not None
+    assert (dense.outcome.test.rows, sum(fold.rows for fold in sparse.outcome.folds)) == (50, 150)
+    assert dense.error == (dense.model.predict(X[150:]) != y[150:]).mean() < 0.1
+    of_frame = rb.train(PETS.head(80), label="indoors", test=PETS.tail(40))
+    assert of_frame.outcome.test.rows == 40
+    assert of_frame.error == (of_frame.model.predict(PETS.tail(40)) != PETS.indoors.tail(40)).mean()
+    PETS.tail(40).to_csv(tmp_path / "test.csv", index=False)
+    assert rb.train(PETS.head(80), label="indoors", test=tmp_path / "test.csv").error == of_frame.error
+    assert rb.train(PETS, label="indoors", test=PETS).warnings[0].startswith("The test file is the training file")
+
+
+def test_parameters_reach_the_algorithm_and_the_reader(tmp_path: Path) -> None:
+    (tmp_path / "pets.txt").write_text("Pets\n" + PETS.to_csv(sep="|", index=False, decimal=","))
+    trained = rb.train(tmp_path / "pets.txt", skip_lines=1, sep="|", dates="ignore", algorithm="pocket", max_iter=3, holdout=0)
+    assert (trained.estimator.max_iter, trained.estimator.keep, trained.error) == (3, "pocket", None)
+    assert not any(name.startswith("born") for name in trained.model.feature_names)
+    assert any("'weight'" in note and "decimal comma" in note for note in trained.notes)
+    assert repr(trained) == "<Trained: pocket perceptron, 120 rows, not tested>"
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "sentence"),
+    [
+        (lambda: rb.train(PETS, label="x"), ValueError, "there is no column 'x' of labels"),
+        (lambda: rb.train(PETS, PETS.indoors), ValueError, "the labels are given apart, but the frame has a column 'indoors'"),
+        (lambda: rb.train(PETS.drop(columns="indoors"), [1, 2]), ValueError, "has 120 rows, but there are 2 labels"),
+        (lambda: rb.train(np.eye(4)), ValueError, "arrays have no label column: give the labels as y"),
+        (lambda: rb.train(np.eye(4), [0, 1]), ValueError, "y must have one label for each of the 4 rows, got the shape"),
+        (lambda: rb.train("example:iris", [0]), ValueError, "name the label column of a file with label"),
+        (lambda: rb.train("example:iris", algorthm="pocket"), TypeError, "no parameter 'algorthm'; did you mean 'algorithm'?"),
+        (lambda: rb.train("example:iris", holdout=1.5), ValueError, "^holdout must be at least 0 and less than 1, got 1.5"),
+        (lambda: rb.train("example:iris", budget=3), ValueError, "^budget limits the time of tune: add tune"),
+        (lambda: rb.train(PETS, label="indoors", missing="refuse"), ValueError, "value is missing; use missing='auto' to fill"),
+        (lambda: rb.train(PETS.assign(kind=3j), label="indoors"), ValueError, "column kind"),
+        (lambda: rb.train(pd.concat([PETS, PETS.kind], axis=1), label="indoors"), ValueError, "two columns have the same name"),
+    ],
+)
+def test_errors_name_parameters(call: Any, kind: type[Exception], sentence: str) -> None:
+    with pytest.raises(kind, match=sentence) as caught:
+        call()
+    assert "--" not in str(caught.value)
+
+
+def test_every_option_of_the_command_is_a_parameter() -> None:
+    own = set(inspect.signature(rb.train).parameters)
+    fields = {field.name for field in dataclasses.fields(Request)} - {"options", "parameters"}
+    assert fields - own == {"seed"}
+
+    @about_training_data
+    def command() -> None: ...
+
+    reading = {option.name for option in command.__click_params__}  # type: ignore[attr-defined]
+    assert reading - own == set(READING)
