@@ -35,6 +35,8 @@ COMPILED = not getattr(numba.config, "DISABLE_JIT", 0)
 # them: without an entry for C, and for bodies of operations for Python, compilation takes a tenth less.
 BODY_OPTIONS: dict[str, Any] = {"error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 OPTIONS: dict[str, Any] = {"nogil": True, **BODY_OPTIONS}
+# Sums may be reordered, so that they use vector lanes; NaN and infinity keep their meaning.
+REORDER = frozenset({"reassoc", "contract", "nsz"})
 PACKAGE = __name__.removesuffix("kernels.compile")
 SOURCES = tuple(Path(__file__).parent.parent / folder for folder in ("kernels", "online/rules"))
 
@@ -98,6 +100,11 @@ def inlined(function: Kernel) -> Kernel:
     return kernel(function, forceinline=True)
 
 
+def sum_kernel(function: Kernel) -> Kernel:
+    """A kernel whose own sums may be reordered, so that they use vector lanes; not those of the functions it calls."""
+    return kernel(function, fastmath=set(REORDER))
+
+
 # --- operations ------------------------------------------------------------------------------------------------------------
 #
 # A kernel is written once, with operations such as `dot(rows, i, w)`. The NamedTuple type of the first argument selects the
@@ -105,9 +112,6 @@ def inlined(function: Kernel) -> Kernel:
 # time; with `NUMBA_DISABLE_JIT=1` the same bodies run as plain Python.
 
 Body = TypeVar("Body", bound=Callable[..., Any])
-
-# Sums may be reordered, so that they use vector lanes; NaN and infinity keep their meaning.
-REORDER = frozenset({"reassoc", "contract", "nsz"})
 
 
 def operation(stub: Callable[..., Any]) -> Any:

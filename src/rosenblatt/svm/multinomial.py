@@ -23,7 +23,7 @@ from scipy.special import xlogy
 from ..array_types import FloatArray, IntArray
 from ..data.problem import rows_as_matrix, rows_width
 from ..kernels.linear.logistic import add_squares
-from ..kernels.linear.multinomial import multinomial_gradient, multinomial_product
+from ..kernels.linear.multinomial import bend_rows, multinomial_gradient, multinomial_product, softmax_rows
 from ..kernels.linear.rows import CSR, Rows
 from ..parallel import in_order
 from .limits import SolverLimits
@@ -135,17 +135,8 @@ class MultinomialLoss:
     def _dense_span(self, span: tuple[int, int], W: FloatArray, b: FloatArray) -> tuple[float, FloatArray]:
         loss, own, transposed = 0.0, np.zeros(W.shape), np.ascontiguousarray(W.T)
         for part, X in self._dense_blocks(*span):
-            costs, places = self.costs[part], np.arange(len(X))
-            scores = X @ transposed
-            scores += b
-            scores -= scores.max(axis=1, keepdims=True)
-            chosen = scores[places, self.codes[part]]
-            np.exp(scores, out=scores)
-            mass = scores.sum(axis=1)
-            loss += float(costs @ (np.log(mass) - chosen))
-            np.divide(scores, mass[:, None], out=self.shares[part])
-            moves = self.shares[part] * costs[:, None]
-            moves[places, self.codes[part]] -= costs
+            moves = X @ transposed
+            loss += softmax_rows(moves, b, self.codes[part], self.costs[part], self.shares[part])
             own += moves.T @ X
         return loss, own
 
@@ -178,13 +169,9 @@ class MultinomialLoss:
     def _dense_product(self, span: tuple[int, int], W: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
         own, own_b, transposed = np.zeros(W.shape), np.zeros(self.k), np.ascontiguousarray(W.T)
         for part, X in self._dense_blocks(*span):
-            moves, shares = X @ transposed, self.shares[part]
-            moves += b
-            moves -= np.einsum("rm,rm->r", shares, moves)[:, None]
-            moves *= shares
-            moves *= self.costs[part][:, None]
+            moves = X @ transposed
+            bend_rows(moves, b, self.costs[part], self.shares[part], own_b)
             own += moves.T @ X
-            own_b += moves.sum(axis=0)
         return own, own_b
 
     def precondition(self) -> Solve:
@@ -200,8 +187,8 @@ class MultinomialLoss:
                 bends = self.costs * share * (1.0 - share)
                 add_squares(self.rows, self.wanted, bends, own[:-1])
                 own[-1] += self.x0**2 * float(bends.sum())
-            diagonal = self.of_classes(squares).ravel()
-            return lambda right: right / diagonal
+            inverse = 1.0 / self.of_classes(squares).ravel()
+            return lambda right: right * inverse
         some = slice(None, None, max(1, len(self.wanted) // self._sampled_rows))
         p, costs = self.shares[some], self.costs[some] * (float(self.costs.sum()) / float(self.costs[some].sum()))
         curvatures = p * (1.0 - p)

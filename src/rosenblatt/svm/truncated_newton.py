@@ -16,6 +16,7 @@ from typing import Protocol, TypeAlias, TypeVar
 import numpy as np
 
 from ..array_types import FloatArray
+from ..kernels.linear.solver_steps import advance, redirect
 from .limits import SolverLimits
 
 Solve: TypeAlias = Callable[[FloatArray], FloatArray]
@@ -121,18 +122,18 @@ def conjugate_gradients(
     preconditioner.
     """
     d, r = np.zeros_like(gradient), -gradient
-    z = solve(r)
-    p, size = z, float(r @ z)
+    p = solve(r)
+    size = float(r @ p)
     least = FORCING**2 * size
     for made in range(1, MAX_PRODUCTS + 1):
         Hp = product(p)
         curvature = float(p @ Hp)
         if not curvature > 0.0:
-            return (d if made > 1 else z), made
-        d, r = d + size / curvature * p, r - size / curvature * Hp
+            return (d if made > 1 else p), made
+        left = advance(size / curvature, p, Hp, d, r)
         z = solve(r)
         size, before = float(r @ z), size
-        if size <= least or 0.5 * float(r @ r) <= enough:
+        if size <= least or 0.5 * left <= enough:
             break
-        p = z + size / before * p
+        redirect(size / before, z, p)
     return d, made

@@ -1,4 +1,4 @@
-"""Steps of `svm/interior_point.py` and `svm/newton.py` that go row by row, each in one pass over the rows.
+"""Steps of `svm/interior_point.py`, `svm/newton.py` and `svm/truncated_newton.py`, each in one pass over the rows or weights.
 
 A point of the interior point method has five numbers for every row: the margin A v, and a, e = C - a, s and the slack xi, which
 are positive. A direction has their changes. Each is one array of 5 x n, because tuples of arrays take long to pass.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...array_types import FloatArray
-from ..compile import kernel
+from ..compile import kernel, sum_kernel
 
 AV, A, E, S, SLACK = range(5)
 
@@ -92,3 +92,21 @@ def slope_along(margins: FloatArray, along: FloatArray, costs: FloatArray, t: fl
             slope += pull * left
             curvature += pull * along[i]
     return slope, curvature
+
+
+@sum_kernel
+def advance(step: float, p: FloatArray, product: FloatArray, d: FloatArray, r: FloatArray) -> float:
+    """A step of conjugate gradients: d += step p, r -= step H p; return |r|^2."""
+    total = 0.0
+    for j in range(d.shape[0]):
+        d[j] += step * p[j]
+        r[j] -= step * product[j]
+        total += r[j] * r[j]
+    return total
+
+
+@kernel
+def redirect(factor: float, z: FloatArray, p: FloatArray) -> None:
+    """p = z + factor p"""
+    for j in range(p.shape[0]):
+        p[j] = z[j] + factor * p[j]
