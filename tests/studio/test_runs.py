@@ -150,6 +150,13 @@ def test_support_vectors_lie_on_the_margin_band(algorithm: str, preset: str) -> 
     assert svm["margin"] == pytest.approx(1.0 / np.linalg.norm(w[:, 1:], axis=1).max())
 
 
+def test_points_of_a_logistic_loss_have_no_rings() -> None:
+    """Every point has a multiplier there, so that rings would say nothing."""
+    result = run(request("logistic", "nearly"))
+    assert result["svm"]["support"] == []
+    assert not any(result["frames"]["support"])
+
+
 def test_a_path_ends_where_nothing_may_cross_any_more() -> None:
     result = run(request("max-margin", "outlier"))
     weights = played(result, *(PRESETS["outlier"].points, PRESETS["outlier"].labels))

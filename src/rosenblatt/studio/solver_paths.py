@@ -37,7 +37,9 @@ PATH_MULTIPLY_ADDS = 4e7  # work for all frames of a path: about a second
 
 
 def support_of(model: MarginClassifier) -> list[int]:
-    """Return the support vectors of all binary problems, as rows."""
+    """Return the support vectors of all binary problems, as rows; none of a logistic loss, to which every row contributes."""
+    if isinstance(model, SoftMargin) and model.loss == "logistic":
+        return []
     rows: list[int] = np.unique(np.concatenate(model.support_)).tolist()
     return rows
 
