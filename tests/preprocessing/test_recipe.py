@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.preprocessing import PolynomialFeatures, normalize
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.preprocessing import PolynomialFeatures
 from tables import cut, dense, numbers, sparse, strings, table
 
 from rosenblatt.data.csr import CSRMatrix
@@ -49,12 +49,12 @@ def test_names_are_one_hot(training, cells):
     assert list(recipe.feature_names) == [f"color={'missing' if value is None else value}" for value in values]
 
 
-def test_text_is_a_bag_of_words():
+def test_text_is_words_weighted_by_tfidf():
     recipe = Recipe.learn([table(message=strings(*TEXTS))], text=("message",))
-    oracle = CountVectorizer(binary=True, min_df=2).fit(TEXTS)
+    oracle = TfidfVectorizer(sublinear_tf=True).fit(TEXTS)
     others = [*TEXTS, "unknown words only", "cat the new"]
     np.testing.assert_allclose(
-        dense(recipe.rows(table(message=strings(*others)))), normalize(oracle.transform(others)).toarray(), rtol=1e-15
+        dense(recipe.rows(table(message=strings(*others)))), oracle.transform(others).toarray(), rtol=1e-15
     )
     assert list(recipe.feature_names) == [f"message:{word}" for word in oracle.get_feature_names_out()]
     assert dense(recipe.rows(table(message=strings(None)))).tolist() == [[0] * recipe.width]
@@ -66,7 +66,7 @@ def test_text_columns_are_distinguished_from_categories():
     short = strings(*(f"id{i}" for i in range(50)))
     recipe = Recipe.learn([table(a=sentences, b=repeated, c=short)])
     assert (recipe.text, recipe.categorical) == (("a",), ("b", "c"))
-    assert recipe.notes[0] == "Column 'a' is text: 4 words that occur in at least two rows (--text-features binary)."
+    assert recipe.notes[0] == "Column 'a' is text: 44 words (--text-features words)."
     assert "'b' (5), 'c' (50)" in recipe.notes[1]
     chosen = Recipe.learn([table(a=sentences, b=repeated, c=short)], text=("b",), categorical=("a",))
     assert (chosen.text, chosen.categorical) == (("b",), ("a", "c"))

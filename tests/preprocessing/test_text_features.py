@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.preprocessing import normalize
 from tables import cut, dense, strings, table
 
 from rosenblatt.data.table import DataError, Table
@@ -31,11 +32,22 @@ TEXTS = st.lists(
 )  # fmt: skip
 
 
-def oracle(kind: TextKind, texts: list[str]) -> TfidfVectorizer:
-    """scikit-learn's vectorizer of this kind, fitted; raises ValueError if no gram is in two texts."""
-    analyzer = {"words": "word", "chars": "char_wb"}[kind.unit]
-    made = TfidfVectorizer(analyzer=analyzer, ngram_range=(kind.low, kind.high), min_df=2, **WEIGHT_SETTINGS[kind.weight])
-    return made.fit(texts)
+class Oracle:
+    """scikit-learn's vectorizer of this kind without runs that are in one text; raises ValueError if no gram is left."""
+
+    def __init__(self, kind: TextKind, texts: list[str]) -> None:
+        analyzer = {"words": "word", "chars": "char_wb"}[kind.unit]
+        made = TfidfVectorizer(analyzer=analyzer, ngram_range=(kind.low, kind.high), norm=None, **WEIGHT_SETTINGS[kind.weight])
+        rows = np.asarray((made.fit_transform(texts) != 0).sum(axis=0)).ravel()
+        names = made.get_feature_names_out()
+        kept = (rows >= 2) | (kind.unit == "words") & np.array([" " not in name for name in names])
+        if not kept.any():
+            raise ValueError("no gram")
+        self.made, self.kept, self.grams = made, kept, tuple(names[kept])
+        self.idf = made.idf_[kept] if kind.uses_idf else None
+
+    def transform(self, texts: list[str]) -> np.ndarray:
+        return normalize(self.made.transform(texts)[:, self.kept]).toarray()
 
 
 @pytest.fixture
@@ -66,19 +78,21 @@ def test_grams_and_values_of_many_texts_are_scikit_learns(texts, kind, place):
 def check_grams_and_values(texts: list[str], kind: TextKind, place: int) -> None:
     texts = [text.encode("utf-8", "replace").decode() for text in texts]
     try:
-        expected = oracle(kind, texts)
+        expected = Oracle(kind, texts)
     except ValueError:
-        with pytest.raises(DataError, match=r"no (word|run of characters) occurs in 2 rows"):
+        with pytest.raises(
+            DataError, match=r"text without words|no run of (words|characters) that --text-features names is in 2"
+        ):
             learned(texts, kind.name)
         return
     recipe = learned(texts, kind.name, (min(place, len(texts)),))
     (part,) = recipe.strings[0].parts
-    assert part.grams == tuple(expected.get_feature_names_out())
+    assert part.grams == expected.grams
     if kind.uses_idf:
-        assert np.array_equal(part.idf, expected.idf_)
+        assert np.array_equal(part.idf, expected.idf)
     for some in (texts, LATER):
         np.testing.assert_allclose(
-            dense(recipe.rows(table(t=strings(*some)))), expected.transform(some).toarray(), rtol=1e-14, atol=1e-300
+            dense(recipe.rows(table(t=strings(*some)))), expected.transform(some), rtol=1e-15, atol=1e-300
         )
     assert Recipe.from_parts(*recipe.to_parts()) == recipe
 
@@ -104,18 +118,16 @@ def test_few_and_many_texts_have_the_same_bits(texts, kind, place):
 def test_parts_stand_side_by_side_with_length_one():
     texts = ["the cat sat", "the dog sat", "a cat"]
     recipe = learned(texts, "words-2,chars-2-3:counts")
-    both = [
-        oracle(kind, texts).transform(texts).toarray() / np.sqrt(2) for kind in parse_text_features("words-2,chars-2-3:counts")
-    ]
+    both = [Oracle(kind, texts).transform(texts) / np.sqrt(2) for kind in parse_text_features("words-2,chars-2-3:counts")]
     X = dense(recipe.rows(table(t=strings(*texts))))
     np.testing.assert_allclose(X, np.hstack(both), rtol=1e-14)
     np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1.0, rtol=1e-14)
     names = list(recipe.feature_names)
-    assert names[:3] == ["t:cat", "t:sat", "t:the"]
+    assert names[:4] == ["t:cat", "t:dog", "t:sat", "t:the"]  # "dog" is in one text, as "cat sat" is, which is no feature
     assert "t:' ca'" in names
     assert recipe.notes[0] == (
-        f"Column 't' is text: 3 words and pairs of words and {len(names) - 3} runs of 2 to 3 characters within words "
-        "that occur in at least two rows (--text-features words-2,chars-2-3:counts)."
+        f"Column 't' is text: 4 words and pairs of words and {len(names) - 4} runs of 2 to 3 characters within words "
+        "(--text-features words-2,chars-2-3:counts)."
     )
 
 
@@ -127,9 +139,11 @@ def test_a_part_without_grams_is_left_out():
 def test_missing_cells_and_unknown_words_have_no_features():
     recipe = Recipe.learn([table(t=strings("the cat", None, "the dog"))], text=("t",), text_features="words")
     (part,) = recipe.strings[0].parts
-    assert part.grams == ("the",)
-    assert part.idf.tolist() == [np.log(4 / 3) + 1.0]  # of three texts, the missing one counted
-    assert dense(recipe.rows(table(t=strings("nothing known", None, "", "the")))).tolist() == [[0.0], [0.0], [0.0], [1.0]]
+    assert part.grams == ("cat", "dog", "the")
+    assert part.idf.tolist() == [np.log(2) + 1.0, np.log(2) + 1.0, np.log(4 / 3) + 1.0]  # the missing one of three is counted
+    assert dense(recipe.rows(table(t=strings("nothing known", None, "", "the")))).tolist() == [[0.0] * 3] * 3 + [
+        [0.0, 0.0, 1.0]
+    ]
 
 
 def test_lone_surrogates_are_question_marks():
@@ -155,7 +169,7 @@ def test_grams_beyond_the_limit_are_not_counted(monkeypatch, places):
     monkeypatch.setattr("rosenblatt.preprocessing.text_features.MAX_GRAMS_COUNTED", 5)
     monkeypatch.setattr("rosenblatt.preprocessing.recipe_notes.MAX_GRAMS_COUNTED", 5)
     recipe = learned(["bb aa", "cc aa", "dd ee ff", "ff ff", "ff ee", "zz bb"], "words", places)
-    assert recipe.strings[0].parts[0].grams == ("aa", "bb", "ee")
+    assert recipe.strings[0].parts[0].grams == ("aa", "bb", "cc", "dd", "ee")
     assert "of the first 5 distinct ones" in recipe.notes[0]
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from rosenblatt.catalog import ALGORITHMS
 from rosenblatt.cli.train import build_model
+from rosenblatt.data.readers import Options
 from rosenblatt.estimators.trials import describe
 from rosenblatt.reporting.text import percent
 from rosenblatt.training import choose as choosing
@@ -61,6 +62,52 @@ def test_a_given_cost_is_not_searched():
     outcome = train(Request("example:iris", algorithm="auto", parameters={"C": 2.0}))
     assert outcome.estimator.C == 2.0
     assert not any("chosen" in note for note in outcome.notes)
+
+
+@pytest.fixture
+def mails(tmp_path):
+    """Texts of two classes: each has words of its own, and both have others."""
+    rng = np.random.default_rng(2)
+    own = {"ham": ["lunch", "meeting", "thanks", "tomorrow"], "spam": ["prize", "winner", "claim", "urgent"]}
+    lines = ["label,text,length"]
+    for k in range(120):
+        label = ("ham", "spam")[k % 2]
+        words = [*rng.choice(own[label], 2), *rng.choice(["the", "and", "you", "now", "call"], 4), f"word{k}"]
+        lines.append(f"{label},{' '.join(rng.permutation(words))},{int(rng.integers(9))}")
+    path = tmp_path / "mails.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("ignored", "given", "algorithm"),
+    [
+        (("length",), {}, "soft-margin"),
+        (("length",), {"parameters": {"class_weight": "balanced"}}, "soft-margin"),
+        ((), {}, "logistic"),  # with a numeric column
+        (("length",), {"threshold": "0.3"}, "logistic"),  # needs probabilities
+        (("length",), {"parameters": {"multiclass": "ovr"}}, "logistic"),
+        (("length",), {"algorithm": "average"}, "average"),
+    ],
+)
+def test_text_alone_gets_a_linear_svm_without_a_search(mails, ignored, given, algorithm):
+    options = Options(label="label", ignore=ignored, missing="auto")
+    outcome = train(Request(mails, options=options, **{"algorithm": "auto", **given}))
+    assert outcome.request.algorithm == algorithm
+    assert (outcome.certificate is None) == bool(ignored)  # rows of words are nearly always separable
+    assert outcome.test.errors <= 2
+    if algorithm == "soft-margin":
+        assert (outcome.estimator.loss, outcome.estimator.C, outcome.estimator.tol) == ("squared_hinge", 1.0, 0.01)
+        assert not any("chosen" in note for note in outcome.notes)
+
+
+def test_text_features_of_a_request_are_those_of_its_model(mails):
+    options = Options(label="label", ignore=("length",), missing="auto")
+    outcome = train(Request(mails, options=options, algorithm="auto", text_features="words-2,chars-3-3:counts", cv=3))
+    (text,) = outcome.recipe.strings
+    assert [kind.name for kind in text.kinds] == ["words-2", "chars-3-3:counts"]
+    with pytest.raises(ValueError, match="text_features must be words, words-2, chars-3-5 or binary"):
+        Request(mails, text_features="letters")
 
 
 def test_held_out_rows_do_not_take_part_in_the_choice(monkeypatch, noise):

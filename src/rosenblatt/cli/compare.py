@@ -16,6 +16,7 @@ from .options import (
     data_argument,
     options_of,
     seed,
+    text_features,
 )
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class _Command(click.Command):
 @click.option("--degree", type=WholeNumber(1, 20), default=1, show_default=True, help="Degree of polynomial features.")
 @click.option("--scale", type=click.Choice(["auto", "none", "max", "standard"]), default="auto", show_default=True,
               help="Scaling of features; auto: standard (mean 0, deviation 1).")  # fmt: skip
+@text_features
 @click.option("--cv", type=WholeNumber(2), metavar="K", help="Folds of the cross-validation.  [default: 10; of large files 5]")
 @click.option("--test", metavar="FILE", help="Test on this file instead of folds.")
 @click.option("--holdout", type=NumberOrWord(float), metavar="SHARE",

@@ -12,6 +12,8 @@ import click
 
 from ..catalog import ALGORITHMS, Option, command_line_options
 from ..data.readers import FORMATS, MISSING_CHOICES, Options
+from ..preprocessing.text_kinds import AUTO as AUTO_TEXT
+from ..preprocessing.text_kinds import parse_text_features
 from ..reporting.text import short
 
 if TYPE_CHECKING:
@@ -44,6 +46,14 @@ def _separator(ctx: click.Context, parameter: click.Parameter, value: str | None
         return Options(sep=value).sep
     except ValueError as error:
         raise click.BadParameter(str(error).removeprefix("sep "), ctx, parameter) from None
+
+
+def _text_features(ctx: click.Context, parameter: click.Parameter, value: str) -> str:
+    try:
+        parse_text_features(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error).removeprefix("text_features "), ctx, parameter) from None
+    return value
 
 
 def _encoding(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
@@ -172,7 +182,7 @@ _ABOUT_DATA = (
     ),
     click.option(
         "--text", multiple=True, callback=_split_columns, metavar="COLUMN",
-        help="Text columns (bags of words): names, or positions from 0.",
+        help="Text columns (see `train --text-features`): names, or positions from 0.",
     ),
     click.option(
         "--categorical", multiple=True, callback=_split_columns, metavar="COLUMN",
@@ -274,6 +284,11 @@ class AlgorithmName(click.Choice[str]):
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 data_argument = click.argument("data", metavar="DATA")
 model_argument = click.argument("model", metavar="MODEL")
+text_features = click.option(
+    "--text-features", default=AUTO_TEXT, show_default=True, metavar="KIND", callback=_text_features,
+    help="Features of text columns: words; words-2 (and pairs); chars-3-5 (runs of characters); two kinds: words-2,chars-3-5. "
+    "With a weight: words:tfidf, :counts, :binary, :log-tfidf; auto: words:log-tfidf.",
+)  # fmt: skip
 seed = click.option("--seed", "--random-state", "seed", type=WholeNumber(0, 2**32 - 1), default=0, show_default=True,
                     help="Seed of the random numbers.")  # fmt: skip
 holdout = click.option(

@@ -30,6 +30,7 @@ from .options import (
     pop_parameters,
     seed,
     test_file,
+    text_features,
 )
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ COMPRESSED_EXTENSIONS = (".gz", ".bz2", ".xz", ".zst")
 @click.option("--degree", type=WholeNumber(1, 20), default=1, show_default=True, help="Degree of polynomial features.")
 @click.option("--scale", type=click.Choice(["auto", "none", "max", "standard"]), default="auto", show_default=True,
               help="Scaling of features; auto: standard (mean 0, deviation 1).")  # fmt: skip
+@text_features
 @click.option("--threshold", metavar="GOAL", help="Two classes: where to predict the positive one. A probability such as 0.3, "
               "cost=10:1 (of a missed row and a false alarm), f1, f2, precision=0.9 or recall=0.95.")  # fmt: skip
 @click.option("--positive", metavar="LABEL", help="The class that --threshold is about.  [default: the rarer one]")
@@ -83,15 +85,16 @@ def command(
 ) -> None:
     """Train a model on a file and report its accuracy.
 
-    By default, a logistic regression is trained, whose C is chosen by cross-validation, or the averaged perceptron if the data
-    is large or --stream is given. Numeric columns are standardized, missing cells are filled, and a fifth of the rows is held
-    out for testing, if that is at least 10 rows. --holdout 0 trains on all rows; --cv 5 tests on few rows.
+    By default, a logistic regression is trained, whose C is chosen by cross-validation; a linear SVM if there is text and no
+    column is numeric; or the averaged perceptron if the data is large or --stream is given. Numeric columns are standardized,
+    missing cells are filled, and a fifth of the rows is held out for testing, if that is at least 10 rows. --holdout 0 trains
+    on all rows; --cv 5 tests on few rows.
 
     \b
     Examples:
       rosenblatt train a9a --test a9a.t
       rosenblatt train adult.data --report adult.html
-      rosenblatt train sms_spam.tsv --label 0 -o spam.safetensors
+      rosenblatt train sms_spam.tsv --label 0 -o spam.safetensors --text-features words-2
       rosenblatt train adult.data --tune --budget 2m
       rosenblatt train example:iris --algorithm soft-margin --C 10 --cv 5
       rosenblatt train huge.svm.gz --stream --max-iter 3

@@ -129,6 +129,11 @@ class Recipe:
         return tuple(block.name for block in self.strings if isinstance(block, TextFeatures))
 
     @property
+    def of_text(self) -> bool:
+        """Whether there is text, and no numeric column."""
+        return bool(self.text) and not self.numbers.width
+
+    @property
     def categorical(self) -> tuple[str, ...]:
         """The categorical columns."""
         return tuple(block.name for block in self.strings if isinstance(block, Categories))

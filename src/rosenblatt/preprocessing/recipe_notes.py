@@ -40,8 +40,7 @@ def string_notes(blocks: Sequence[Categories | TextFeatures], statistics: dict[s
 def _text_note(block: TextFeatures, truncated: bool) -> str:
     parts = " and ".join(f"{count(len(part.grams))} {part.kind.description}" for part in block.parts)
     limit = f", of the first {count(MAX_GRAMS_COUNTED)} distinct ones" if truncated else ""
-    found = f"{parts} that occur in at least two rows{limit}"
-    return f"Column {block.name!r} is text: {found} (--text-features {joined_name(block.kinds)})."
+    return f"Column {block.name!r} is text: {parts}{limit} (--text-features {joined_name(block.kinds)})."
 
 
 def loss_notes(losses: Mapping[str, str], identifiers: Container[str] | None = None) -> tuple[str, ...]:

@@ -25,8 +25,8 @@ from ..data.polynomials import Polynomial
 from ..data.table import DataError
 from ..reporting.text import count, cut, plural
 from .categorical import Categories
-from .text_features import MIN_ROWS_OF_A_GRAM, TextFeatures, TextStatistics
-from .text_kinds import BINARY, TextKind
+from .text_features import TextFeatures, TextStatistics
+from .text_kinds import BINARY, MIN_ROWS_OF_A_RUN, TextKind
 
 ROWS_PER_BLOCK = 4096
 FEATURES_PER_BLOCK = 1 << 18  # limits the rows of a block, so that it stays in a cache
@@ -274,12 +274,20 @@ class StringStatistics:
         if self.kind == "words":
             found = self._text.finish(self.name)
             if not found.parts:
-                unit = "run of characters" if all(kind.unit == "chars" for kind in self._text.kinds) else "word"
-                raise DataError(self.source, f"no {unit} occurs in {MIN_ROWS_OF_A_GRAM} rows", column=self.name)
+                raise self._no_grams()
             return found
         if self._mostly_distinct and not self.is_identifier:
             raise self.too_many()
         return Categories(self.name, tuple(sorted(self._names)))
+
+    def _no_grams(self) -> DataError:
+        """The error for a column of text without features."""
+        if any(kind.unit == "words" and kind.low == 1 for kind in self._text.kinds):
+            sentence = "it is text without words of two or more letters or digits"
+            return DataError(self.source, sentence, column=self.name, option=IGNORE_OPTION, advice=IGNORE_ADVICE)
+        unit = "words" if any(kind.unit == "words" for kind in self._text.kinds) else "characters"
+        sentence = f"no run of {unit} that --text-features names is in {MIN_ROWS_OF_A_RUN} rows"
+        return DataError(self.source, sentence, column=self.name, option="--text-features", advice="use --text-features words")
 
     @property
     def truncated(self) -> bool:

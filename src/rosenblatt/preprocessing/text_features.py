@@ -1,9 +1,9 @@
 """Columns of text as features: n-grams of words or characters, counted, weighted and brought to length 1.
 
 Problem    A row of known grams for a text: `kind` says which runs of words or characters are grams, and how they are weighted.
-Update     One pass counts the texts that contain each gram; grams in at least two texts, in order, are the features.
-Guarantee  Grams and values are those of scikit-learn's TfidfVectorizer with `min_df=2` and, for each weight: binary
-           (binary=True, use_idf=False), counts (use_idf=False), tfidf, log-tfidf (sublinear_tf=True).
+Update     One pass counts the texts that contain each gram. Features are all words, and longer runs in at least two texts.
+Guarantee  Grams and values are those of scikit-learn's TfidfVectorizer, with `min_df=2` for runs of characters, and for each
+           weight: binary (binary=True, use_idf=False), counts (use_idf=False), tfidf, log-tfidf (sublinear_tf=True).
 
 Words are runs of two or more letters, digits or underscores, in lower case. Characters are those within parts between blanks,
 with a blank before and after each part (analyzer="char_wb"). A missing cell is a text without words.
@@ -21,13 +21,12 @@ import numpy as np
 from ..array_types import Array, FloatArray, IntArray
 from ..data.csr import CSRMatrix, hstack, row_pointers
 from .text.plain_grams import are_few, count_rows_of, find_places, normalize_rows
-from .text_kinds import TextKind
+from .text_kinds import MIN_ROWS_OF_A_RUN, TextKind
 
 if TYPE_CHECKING:
     from ..kernels.text.vocabulary import GramTable
     from .text.gram_tables import GramCounter
 
-MIN_ROWS_OF_A_GRAM = 2  # rarer grams are left out
 MAX_GRAMS_COUNTED = 1 << 22  # distinct grams of a column
 MAX_GRAMS = 1 << 20  # features of a kind of grams; the most frequent ones are kept
 
@@ -164,13 +163,12 @@ class TextStatistics:
                 counter.add(block)
 
     def finish(self, name: str) -> TextFeatures:
-        """The features; there are no parts if no gram is in two rows."""
+        """The features; there are no parts without grams."""
         if self._few is None:
-            found = [_frequent(counter) for counter in self._counters]
+            found = [_frequent(counter, kind) for kind, counter in zip(self.kinds, self._counters, strict=True)]
         else:
             found = [
-                {gram: n for gram, n in count_rows_of(self._few, kind).items() if n >= MIN_ROWS_OF_A_GRAM}
-                for kind in self.kinds
+                {gram: n for gram, n in count_rows_of(self._few, kind).items() if kind.is_kept(gram, n)} for kind in self.kinds
             ]
         return TextFeatures(name, tuple(self._grams(kind, rows) for kind, rows in zip(self.kinds, found, strict=True) if rows))
 
@@ -182,10 +180,11 @@ class TextStatistics:
         return Grams(kind, grams, np.log((1.0 + self.rows) / frequencies) + 1.0)
 
 
-def _frequent(counter: GramCounter) -> dict[str, int]:
-    """The number of texts of each gram that occurs in enough of them; of too many grams, those in the most texts."""
+def _frequent(counter: GramCounter, kind: TextKind) -> dict[str, int]:
+    """The number of texts of each gram that is kept; of too many grams, those in the most texts."""
     rows = counter.rows
-    kept = np.flatnonzero(rows >= MIN_ROWS_OF_A_GRAM)
+    enough = rows >= MIN_ROWS_OF_A_RUN
+    kept = np.flatnonzero(enough | counter.are_words if kind.unit == "words" else enough)
     if len(kept) > MAX_GRAMS:
         kept = np.sort(kept[np.argsort(-rows[kept], kind="stable")[:MAX_GRAMS]])
     return dict(zip(counter.grams(kept), rows[kept].tolist(), strict=True))

@@ -8,7 +8,8 @@ binary             single words that occur or do not: words:binary
 words:tfidf        another weight: binary, counts, tfidf or log-tfidf, which is the default
 
 Weights are those of scikit-learn: a feature counts n times in a text and is in d of N training texts. `counts` is n, `tfidf`
-n (1 + log((1 + N)/(1 + d))), and `log-tfidf` has 1 + log n in place of n. Every text is then brought to length 1.
+n (1 + log((1 + N)/(1 + d))), and `log-tfidf` has 1 + log n in place of n. Every text is then brought to length 1. Words of a
+single training text are features, since later texts may have them, too; runs of words or characters must be in two.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ UNITS: tuple[Unit, ...] = get_args(Unit)
 WEIGHTS: tuple[Weight, ...] = get_args(Weight)
 # The longest runs.
 MAX_LENGTH: dict[Unit, int] = {"words": 5, "chars": 10}
+MIN_ROWS_OF_A_RUN = 2  # training texts that must contain a run of several words, or of characters
 AUTO = "auto"
-# What `auto` stands for; docs/text.md has the measurements.
-DEFAULT = "binary"
+# What `auto` stands for; docs/defaults.md has the measurements.
+DEFAULT = "words"
 _ITEM = re.compile(r"(words|chars)(?:-([0-9]{1,4}))?(?:-([0-9]{1,4}))?(?::([a-z-]+))?")
 _FORMS = "words, words-2, chars-3-5 or binary, perhaps with a weight, such as words:tfidf"
 
@@ -47,6 +49,10 @@ class TextKind:
     def uses_idf(self) -> bool:
         """Whether grams of few training texts weigh more than those of many."""
         return self.weight in ("tfidf", "log-tfidf")
+
+    def is_kept(self, gram: str, rows: int) -> bool:
+        """Whether a gram of so many training texts is a feature: all single words are, longer runs are if they are repeated."""
+        return rows >= MIN_ROWS_OF_A_RUN or (self.unit == "words" and " " not in gram)
 
     @property
     def name(self) -> str:

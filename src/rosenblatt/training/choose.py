@@ -23,13 +23,17 @@ from ..reporting.text import quoted_list
 from ..svm.not_separable import NotSeparable
 from .kept import Kept, bytes_of_rows
 from .preparation import Prepared, Split, check_classes, prepare, require_labels
-from .request import AUTO, SINGLE_PASS, TUNED, Request
+from .request import AUTO, OF_TEXT, PARAMETERS_OF_TEXT, SINGLE_PASS, TUNED, Request
 from .tuning_plan import has_few_products
 from .tuning_record import TuningRecord
 
 SEARCH_FOLDS = 5
 # Stored values times binary problems up to which plain training searches C; beyond, one pass after another is enough.
 MAX_SEARCH_WORK = 10_000_000
+# The same up to which the cost of text is minimized: about half a minute.
+MAX_TEXT_WORK = 1_000_000_000
+# Parameters with which plain training of text may use another loss than the logistic one.
+TEXT_PARAMETERS = frozenset({"class_weight", "fit_intercept", "tol", "max_iter", "calibrate", "random_state", "n_jobs"})
 # What a search varies that is no parameter of the estimator.
 OF_FEATURES = ("scale", "degree")
 NO_PROBABILITIES = "A model with loss={!r} has no probabilities; for them: --loss logistic, or --calibrate sigmoid."
@@ -45,7 +49,13 @@ class Choice:
 
 
 def choose(
-    request: Request, data: Data, watch: ProgressCallback | None = None, *, count: int | None = None, title: str = ""
+    request: Request,
+    data: Data,
+    watch: ProgressCallback | None = None,
+    prepared: Prepared | None = None,
+    *,
+    count: int | None = None,
+    title: str = "",
 ) -> Choice:
     """Choose what a request leaves open, from its training rows alone.
 
@@ -56,6 +66,8 @@ def choose(
         The training rows.
     watch : callable, optional
         Called with the `Progress` of the search.
+    prepared : Prepared, optional
+        The training rows as features, if nothing about these is searched; made here if they are needed and not given.
     count : int, optional
         The number of candidates to try; by default, as many as the budget allows.
     title : str, default=""
@@ -66,22 +78,22 @@ def choose(
     started = time.perf_counter()
     classes, codes = classes_and_codes(typed_labels(require_labels(data)))
     check_classes(data, classes)
+    asked = request
+    if request.algorithm == AUTO:
+        request = _for_rows(request, None if request.tune else prepared or prepare(request, Split(data)))
+        if not request.tune and request.algorithm != asked.searched:
+            return Choice(request)
     assigned = search_folds(codes, SEARCH_FOLDS, request.seed)
     if assigned.max() < 1:
         why = f"the {len(classes)} classes have too few training rows for two folds"
         if request.tune:
             raise ValueError(f"{data.source}: nothing can be tuned, because {why}")
-        return Choice(replace(request, algorithm=request.searched), notes=(f"Nothing was tuned, because {why}.",))
+        return Choice(request, notes=(f"Nothing was tuned, because {why}.",))
     folds = _Folds(request, data, assigned)
-    work = folds.work
-    if request.algorithm == AUTO:
-        if work > MAX_SEARCH_WORK and not request.tune:
-            return Choice(replace(request, algorithm=SINGLE_PASS))
-        folds.request = replace(request, algorithm=TUNED if request.tune else request.searched)
-    grid = _grid(folds.request, folds)
+    grid = _grid(request, folds)
     candidates = accepted_by(folds.estimator, candidates_of(grid))
     if len(candidates) < 2:
-        return Choice(folds.request)
+        return Choice(request)
     budget = None if request.budget is None or count is not None else request.budget / (1 + (request.n_folds or 0))
     search = Search(folds.estimator, folds, folds.n, n_jobs=-1)
     with contextlib.nullcontext() if watch is None else progress_callback(watch):
@@ -90,7 +102,7 @@ def choose(
         except NotSeparable:
             sentence = "no plane separates the rows of each fold, as the widest margin needs"
             raise DataError(data.source, sentence, option="--algorithm soft-margin") from None
-    return _settle(request, folds, grid, candidates, trials, time.perf_counter() - started)
+    return _settle(asked, folds, grid, candidates, trials, time.perf_counter() - started)
 
 
 def check_tunable(request: Request, data: Data) -> None:
@@ -102,6 +114,17 @@ def check_tunable(request: Request, data: Data) -> None:
     if sizes.min() < 2:
         alone = quoted_list([str(label) for label in classes[sizes < 2].tolist()])
         raise ValueError(f"{data.source}: --tune needs at least two rows of every class, and {alone} has one")
+
+
+def _for_rows(request: Request, rows: Prepared | None) -> Request:
+    """The request with an algorithm in place of "auto": by the kind and number of the rows or, without rows, the tuned one."""
+    if rows is None:
+        return replace(request, algorithm=TUNED)
+    work = (rows.X.nnz if hasattr(rows.X, "nnz") else rows.X.size) * (len(rows.classes) if len(rows.classes) > 2 else 1)
+    of_text = rows.recipe.of_text and request.threshold is None  # a threshold may need probabilities
+    if of_text and work <= MAX_TEXT_WORK and set(request.parameters) <= TEXT_PARAMETERS:
+        return replace(request, algorithm=OF_TEXT, parameters={**PARAMETERS_OF_TEXT, **request.parameters})
+    return replace(request, algorithm=SINGLE_PASS if work > MAX_SEARCH_WORK else request.searched)
 
 
 def _grid(request: Request, folds: _Folds) -> dict[str, Sequence[Any]]:
@@ -147,14 +170,6 @@ class _Folds:
     @property
     def n(self) -> int:
         return int(self.fold.max()) + 1
-
-    @property
-    def work(self) -> int:
-        """Stored values of all training rows times the binary problems, from those of the first fold."""
-        first = self._prepared({}, 0)
-        values = first.X.nnz if hasattr(first.X, "nnz") else first.X.size
-        heads = len(first.classes) if len(first.classes) > 2 else 1
-        return int(values * heads * len(self.fold) / len(first.y))
 
     @property
     def sparse(self) -> bool:

@@ -198,7 +198,8 @@ def learn_recipe(request: Request, chunks: Iterable[Data], *, in_memory: bool = 
     return Recipe.learn(
         itertools.chain([head], remaining), degree=request.degree, scale=request.scale, text=head.text,
         categorical=head.categorical, first=0 if options.zero_based else None, missing=options.missing,
-        missing_indicator=options.missing_indicator, drop_constant=request.scale != "none", in_memory=in_memory,
+        missing_indicator=options.missing_indicator, drop_constant=request.scale != "none",
+        text_features=request.text_features, in_memory=in_memory,
     )  # fmt: skip
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..catalog import ALGORITHMS, Algorithm
 from ..data.readers import Options
 from ..preprocessing.scaling import Scale
+from ..preprocessing.text_kinds import AUTO as AUTO_TEXT
+from ..preprocessing.text_kinds import parse_text_features
 from ..reporting.text import short
 
 if TYPE_CHECKING:
@@ -22,6 +25,9 @@ DEFAULT_TUNED_FOLDS = 5
 AUTO, SEARCHED, SINGLE_PASS = "auto", "logistic", "average"
 # What is chosen if the loss is searched, or is another one than the logistic.
 TUNED = "soft-margin"
+# What is chosen for text; docs/defaults.md has the measurements.
+OF_TEXT = "soft-margin"
+PARAMETERS_OF_TEXT: Mapping[str, Any] = MappingProxyType({"loss": "squared_hinge", "tol": 0.01})
 # Parameters that the command line has no option for, or that the algorithm's name fixes.
 UNLISTED_PARAMETERS = frozenset({"keep", "update", "warm_start", "log", "verbose", "random_state", "certify"})
 
@@ -44,6 +50,8 @@ class Request:
         Degree of the polynomial features.
     scale : {"auto", "none", "max", "standard"}, default="auto"
         How numeric columns are scaled.
+    text_features : str, default="auto"
+        The features of columns of text, such as "words-2": see `preprocessing/text_kinds.py`.
     test : str, optional
         Path of a test file.
     holdout : float, optional
@@ -83,6 +91,7 @@ class Request:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     degree: int = 1
     scale: Scale = "auto"
+    text_features: str = AUTO_TEXT
     test: str | None = None
     holdout: float | None = None
     cv: int | None = None
@@ -106,6 +115,7 @@ class Request:
             raise ValueError("--budget limits the time of --tune: add --tune")
         if self.budget is not None and not 0.0 < self.budget < float("inf"):
             raise ValueError(f"--budget must be more than 0 seconds, got {short(self.budget, 6)}")
+        parse_text_features(self.text_features)
         if self.positive is not None and self.threshold is None:
             raise ValueError("--positive names the class of --threshold: add --threshold")
         if self.algorithm == AUTO:

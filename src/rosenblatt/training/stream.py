@@ -160,7 +160,8 @@ def _open_caches(
     """Open the caches of a request, or write them if there are none for it."""
     tested = request.test is not None or request.holdout_share is not None
     reading = {**asdict(replace(request.options, max_memory=None)), "test": request.test and cache_key(request.test)}
-    key = cache_key(request.data, reading, request.degree, request.scale, request.holdout_share, request.seed, 2)
+    made = request.degree, request.scale, request.text_features
+    key = cache_key(request.data, reading, *made, request.holdout_share, request.seed, 3)
     rebuilt: tuple[str, ...] = ()
     if cache_path is None:
         train, test = stack.enter_context(temporary_caches(beside, 2))

@@ -180,9 +180,8 @@ def train_data(
     started = time.perf_counter()
     split = hold_out(request, data) if test is None else Split(data, test)
     check_tunable(request, split.train)
-    asked, choice = request, choose(request, split.train, watch)
+    asked, (prepared, choice) = request, _prepare_and_choose(request, split, watch)
     request = choice.request
-    prepared = prepare(request, split)
     with rows_of_file(data.source, prepared):
         fitted = fit_as_asked(request, prepared, watch)
     estimator = fitted.estimator
@@ -215,6 +214,17 @@ def train_data(
         provenance=describe_provenance(request, data, digest, len(prepared.y), prepared.test_sha256),
         tuning=tuning if asked.tune else None,
     )
+
+
+def _prepare_and_choose(
+    request: Request, split: Split, watch: ProgressCallback | None, count: int | None = None, title: str = ""
+) -> tuple[Prepared, Choice]:
+    """The rows as features, and what was chosen for them; only `--tune` chooses how the features are made."""
+    if not request.tune:
+        prepared = prepare(request, split)
+        return prepared, choose(request, split.train, watch, prepared)
+    choice = choose(request, split.train, watch, count=count, title=title)
+    return prepare(choice.request, split), choice
 
 
 def fit(estimator: LinearClassifier, prepared: Prepared, watch: ProgressCallback | None = None) -> FitResult:
@@ -352,8 +362,7 @@ def cross_validate(
         if len(np.unique(codes[~mine])) < len(classes):
             raise DataError(data.source, f"--cv {n_folds}: a class has rows in fold {number + 1} only; use fewer folds")
         split = Split(data.take(~mine), data.take(mine))
-        again = choose(request, split.train, watch, count=tried, title=f"fold {number + 1} of {n_folds}, ")
-        part = prepare(again.request, split)
+        part, again = _prepare_and_choose(request, split, watch, tried, f"fold {number + 1} of {n_folds}, ")
         with rows_of_file(data.source, part):
             fitted = fit_as_asked(again.request, part, watch).estimator
         result = confusion_on_test(fitted, part)

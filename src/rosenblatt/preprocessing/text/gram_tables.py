@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...array_types import Array, IntArray
+from ...array_types import Array, BoolArray, IntArray
+from ...kernels.text.grams import SPACE
 from ...kernels.text.hashing import hash_grams
 from ...kernels.text.vocabulary import GramTable, count_rows, enter_all, look_up
 from ..text_kinds import TextKind
@@ -82,6 +83,15 @@ class GramCounter:
     def rows(self) -> IntArray:
         """The number of texts that contain each gram, in the order in which they were found."""
         return self._table.rows[: int(self._count)].astype(np.int64)
+
+    @property
+    def are_words(self) -> BoolArray:
+        """Whether each gram is a single word, without a blank; grams of words have no others."""
+        n = int(self._count)
+        stops = self._table.stops[: n + 1]
+        blanks = np.flatnonzero(self._table.text[: int(stops[n])] == SPACE)
+        words: BoolArray = np.searchsorted(blanks, stops[:-1]) == np.searchsorted(blanks, stops[1:])
+        return words
 
     def grams(self, places: IntArray) -> list[str]:
         """The grams at these places of `rows`."""
