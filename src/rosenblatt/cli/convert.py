@@ -51,7 +51,7 @@ def command(data: str, out: str, to: str | None, as_json: bool, **given: Any) ->
 
     Numbers keep their digits: csv, tsv and jsonl have them as in DATA; in parquet and arrow, a column of integers with leading
     zeros, or with more digits than a float holds, is text. svmlight and npz hold floats: such digits are refused, categorical
-    columns are one-hot encoded, text columns become bags of words. idx files can be read but not written.
+    columns are one-hot encoded, text columns become the tf-idf of their words. idx files can be read but not written.
 
     \b
     Examples:

@@ -40,7 +40,7 @@ class Options:
     header: bool | None = None  # whether the first line of a table holds names; None: decided by its contents
     skip_lines: int = 0  # delimited text: lines above the table to leave out, such as a title
     ignore: tuple[str, ...] = ()  # columns to leave out
-    text: tuple[str, ...] = ()  # columns of text, which become bags of words
+    text: tuple[str, ...] = ()  # columns of text, which become words or n-grams
     categorical: tuple[str, ...] = ()  # categorical columns, even if their cells look like numbers
     missing: Missing = "refuse"  # missing cells are an error, or filled; auto: the median
     missing_indicator: bool = False  # whether numeric columns with missing cells get a feature that marks them
