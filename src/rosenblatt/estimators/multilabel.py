@@ -50,6 +50,7 @@ class MultiLabelMethods:
     """Mixin of `LinearClassifier`: fits, scores and predictions of several labels a row."""
 
     estimators_: list[LabelHead]
+    _is_label: bool = False  # whether this is the fit on one label of several
 
     @property
     def multilabel_(self) -> bool:
@@ -167,7 +168,7 @@ class MultiLabelMethods:
         else:
             head = copy.copy(before).set_params(**parameters)
             head.__dict__.pop("feature_names_in_", None)
-        head._rounded = self._own._rounded
+        head._rounded, head._is_label = self._own._rounded, True
         return head
 
     def _run_heads(self, fit: Callable[[LinearClassifier, int], None], heads: list[LabelHead], labels: Indicator) -> list[Any]:
@@ -192,7 +193,6 @@ class MultiLabelMethods:
         assert not isinstance(head, ConstantLabel)
         own = self._own.get_params(deep=False)
         head.set_params(**{name: own[name] for name in ("n_jobs", "verbose") if name in own})
-        head.__dict__.pop("_support_rows", None)  # the rows of all copies together would be X many times
         return head
 
     def _set_labels(self, heads: list[LabelHead], labels: Indicator) -> None:

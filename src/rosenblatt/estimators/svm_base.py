@@ -110,8 +110,8 @@ class MarginClassifier(LinearClassifier):
         """Set the attributes, and copy the support vectors: the caller may change or drop X."""
         self.__dict__.update(attributes)
         self.__dict__.pop("_support_rows", None)
-        if not keep_rows:
-            return
+        if not keep_rows or self._is_label:
+            return  # those of all labels together would be X many times
         places = attributes["support_"]
         every = np.unique(np.concatenate(places))
         self._support_rows = take_rows(rows, every), [np.searchsorted(every, place) for place in places]

@@ -99,6 +99,10 @@ def save(
     if isinstance(model, Model):
         digest = {} if data is None else provenance_of_data(*data)
         parts = to_parts(replace(model, provenance={**model.provenance, **provenance_now(), **digest}), "model")
+    elif is_estimator(model) and model.multilabel_:
+        from .several_labels import labels_to_parts
+
+        parts = labels_to_parts(model, data, to_parts)
     elif is_estimator(model):
         parts = to_parts(model_of(model, data=data), "estimator")
     elif type(model).__name__ == "Pipeline" and type(model).__module__ == "sklearn.pipeline":
@@ -156,6 +160,10 @@ def _as_saved(meta: Meta, arrays: Arrays) -> LinearClassifier | Pipeline | Model
         from .pipeline_reader import pipeline_from_parts
 
         return pipeline_from_parts(meta, arrays, from_parts)
+    if meta.get("object") == "labels":
+        from .several_labels import labels_from_parts
+
+        return labels_from_parts(meta, arrays, from_parts)
     model = from_parts(meta, arrays)
     return model if meta["object"] == "model" else estimator_of(model)
 
@@ -206,6 +214,9 @@ def to_parts(model: Model, saved_as: Literal["model", "estimator"]) -> Parts:
 def from_parts(meta: Meta, arrays: Arrays) -> Model:
     """Check every part of a file and return the model."""
     require(meta.get("object") != "pipeline", "a scikit-learn Pipeline, which only Python can use: load it with rb.load")
+    require(
+        meta.get("object") != "labels", "an estimator of several labels a row, which only Python can use: load it with rb.load"
+    )
     require(set(meta) == _KEYS, "the metadata have missing or unknown keys")
     require(meta["object"] in ("estimator", "model") and meta["kind"] in ESTIMATORS, "unknown kind of model")
     groups = _group_arrays(arrays)

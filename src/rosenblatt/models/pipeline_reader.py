@@ -17,6 +17,7 @@ from .column_selection import Selection, are_columns, names_agree, same_columns
 from .container import Arrays, Meta
 from .model import Model
 from .pipelines import COMPOSITES, MAX_STEPS, OUTPUT, OUTPUTS, PARAMETERS, WORDS, is_pipeline, join_names
+from .several_labels import labels_from_parts
 from .state import estimator_of
 from .step_parameters import find_problem
 from .step_values import decode
@@ -103,8 +104,10 @@ class _Reader:
         require(self.same_version, f"step {path!r} ({kind}) cannot be loaded: it was {found}")
 
     def _estimator(self, meta: Any, prefix: str) -> Any:
-        require(isinstance(meta, dict) and meta.get("object") == "estimator", "the last step is not an estimator")
+        require(isinstance(meta, dict) and meta.get("object") in ("estimator", "labels"), "the last step is not an estimator")
         own = {name.removeprefix(prefix): self.arrays.pop(name) for name in list(self.arrays) if name.startswith(prefix)}
+        if meta["object"] == "labels":
+            return labels_from_parts(meta, own, self.from_parts)
         return estimator_of(self.from_parts(meta, own))
 
     def _restore(self, made: Any, entry: Transformer, fitted: Any, path: str, kind: str) -> None:

@@ -19,6 +19,7 @@ from ..safe_text import brief_repr
 from .container import Arrays, Meta, Parts
 from .model import Model
 from .provenance import provenance_now
+from .several_labels import labels_to_parts
 from .state import model_of
 from .step_values import encode
 from .transformers import Transformer, transformer_of
@@ -83,7 +84,8 @@ class _Writer:
                 raise _refusal(path, name, "is not the last step")
             if not fitted:
                 return {"class": name, "parameters": self._parameters(step, step.get_params(deep=False), path, place)}
-            meta, arrays = self.to_parts(model_of(step), "estimator")
+            several = "estimators_" in vars(step)
+            meta, arrays = labels_to_parts(step, None, self.to_parts) if several else self.to_parts(model_of(step), "estimator")
             self.arrays.update({f"step.{place}.{each}": array for each, array in arrays.items()})
             return {"model": meta | {"provenance": {}}, "place": place}
         if is_composite(step):

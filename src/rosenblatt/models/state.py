@@ -92,7 +92,7 @@ def model_of(
     kind, fitted = type(estimator).__name__, vars(estimator)
     if "classes_" not in fitted:
         raise ValueError(f"this {kind} is not fitted yet: call fit before saving it")
-    estimator._refuse_labels("a model file", "estimators_[j]")
+    estimator._refuse_labels("this", "estimators_[j]")
     check_estimator_parameters(estimator)  # `set_params` may have changed them since the fit
     check_init_shape(estimator, len(estimator.classes_), estimator.n_features_in_)
     own_names = fitted.get("feature_names_in_")
@@ -100,7 +100,7 @@ def model_of(
     arrays: Arrays = {}
     return Model(
         kind=kind,
-        parameters=_as_python(estimator.get_params(deep=False)),
+        parameters=as_python(estimator.get_params(deep=False)),
         classes=estimator.classes_,
         coef=fitted.get("coef_"),
         intercept=fitted.get("intercept_"),
@@ -110,7 +110,7 @@ def model_of(
         names=None if names is None else tuple(str(name) for name in names),
         recipe=recipe,
         stop=estimator.stop_,
-        n_iter=_as_python(fitted.get("n_iter_")),
+        n_iter=as_python(fitted.get("n_iter_")),
         n_updates=fitted.get("n_updates_"),
         provenance={**provenance_now(), **(provenance or {}), **({} if data is None else provenance_of_data(*data))},
         more=(_encode_state(estimator, own_names is not None, arrays), arrays) if running else None,
@@ -121,14 +121,14 @@ def _votes(estimator: Any) -> Any:
     return estimator._votes or estimator._run.votes(estimator._multiclass == "ovr", estimator.vote_count)
 
 
-def _as_python(value: Any) -> Any:
+def as_python(value: Any) -> Any:
     """Convert NumPy scalars to Python's, so that a loaded parameter equals the saved one."""
     if isinstance(value, np.generic):
         return value.item()
     if type(value) in (list, tuple):
-        return type(value)(_as_python(each) for each in value)
+        return type(value)(as_python(each) for each in value)
     if type(value) is dict:
-        return {_as_python(key): _as_python(each) for key, each in value.items()}
+        return {as_python(key): as_python(each) for key, each in value.items()}
     return value
 
 
