@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .drift import DriftReport, drift_file
-from .options import about_data, as_json, data_argument, load_first, model_argument, options_for
+from .options import about_model_data, as_json, data_argument, load_first, model_argument, options_for
 
 if TYPE_CHECKING:
     from ..models.model import Model
@@ -24,7 +24,7 @@ MAX_MATRIX_CLASSES = 12
 @model_argument
 @data_argument
 @drift_file
-@about_data
+@about_model_data
 @as_json
 def command(model: str, data: str, drift: str | None, as_json: bool, **given: Any) -> None:
     """Measure the accuracy of a model on a labeled file.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import WholeNumber, about_data, as_json, data_argument, load_first, model_argument, options_for
+from .options import WholeNumber, about_model_data, as_json, data_argument, load_first, model_argument, options_for
 
 if TYPE_CHECKING:
     from ..data.readers import Options
@@ -35,7 +35,7 @@ SIGNIFICANT_DIGITS = 4  # of the largest contribution
     help="The training file: also list the support vectors next to the row (models of soft-margin and max-margin).",
 )  # fmt: skip
 @click.option("--figure", metavar="FILE", help="Also write a figure as PNG, SVG or PDF.")
-@about_data
+@about_model_data
 @as_json
 def command(
     model: str, data: str, row: int, columns: int, single: bool, training: str | None, figure: str | None, as_json: bool,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import NumberOrWord, about_data, model_argument, options_for
+from .options import NumberOrWord, about_model_data, model_argument, options_for
 
 if TYPE_CHECKING:
     from ..models.exports.export import Language
@@ -43,7 +43,7 @@ CHUNK_BYTES = 1 << 24
     metavar="DATA",
     help="Prove for the rows of this file that the export gives them the model's labels, and count those where it may not.",
 )
-@about_data
+@about_model_data
 def command(
     model: str, table: str, output: str | None, prune: float | None, float16: bool, check: str | None, **given: Any
 ) -> None:  # fmt: skip

@@ -231,6 +231,17 @@ def about_data(command: Command) -> Command:
     return command
 
 
+def about_model_data(command: Command) -> Command:
+    """Add the options that describe how a file is read for a model; `options_for` collects them."""
+    missing = click.option(
+        "--missing", type=click.Choice(["refuse", "fill"]),
+        help="Missing cells: refuse the file, or fill them with the numbers of the training file.  [default: as in training]",
+    )  # fmt: skip
+    for option in (missing, *reversed(_ABOUT_DATA)):
+        command = option(command)
+    return command
+
+
 def about_training_data(command: Command) -> Command:
     """Add the options that describe how a file is read and its missing cells are filled; `options_of` collects them."""
     indicator = click.option(
@@ -264,6 +275,7 @@ def options_for(model: Model, given: dict[str, Any]) -> Options:
     chosen = explicit - {"text", "categorical"}
     known = {name: value for name, value in reading_of(model).items() if name not in chosen}
     given.update({name: known.pop(name) for name in [*known] if name in given})
+    given["missing"] = {"fill": "auto", None: "refuse"}.get(given["missing"], given["missing"])
     return options_of(given, **known)
 
 

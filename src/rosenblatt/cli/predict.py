@@ -12,7 +12,7 @@ import click
 
 from .console import data_out, note
 from .drift import DriftReport, drift_file
-from .options import about_data, as_json, data_argument, load_first, model_argument, options_for
+from .options import about_model_data, as_json, data_argument, load_first, model_argument, options_for
 
 if TYPE_CHECKING:
     from ..array_types import FloatArray, IntArray
@@ -36,7 +36,7 @@ CHUNK_BYTES = 1 << 24
 )
 @click.option("-o", "--output", metavar="FILE", default="-", help="Write the labels here.  [default: standard output]")
 @drift_file
-@about_data
+@about_model_data
 @as_json
 def command(
     model: str, data: str, scores: bool, proba: bool, output: str, drift: str | None, as_json: bool, **given: Any

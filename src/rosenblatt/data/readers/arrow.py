@@ -217,7 +217,8 @@ def _data(source: str, flat: dict[str, Any], names: list[str], layout: TypedLayo
             values = cells_of(source, name, cells, as_strings)
         missing = np.isnan(values) if values.dtype.kind == "f" else np.array([cell is None for cell in values], bool)
         if missing.any() and (label or options.missing == "refuse"):
-            raise missing_cell(source, name, None, done + int(missing.argmax()) + 1, label=label)
+            model = options.required is not None
+            raise missing_cell(source, name, None, done + int(missing.argmax()) + 1, label=label, model=model)
         if values.dtype.kind == "f" and np.isinf(values).any():
             row = done + int(np.isinf(values).argmax()) + 1
             raise DataError(source, "the number is infinite", column=name, row=row)

@@ -17,9 +17,8 @@ from .layout import (
     EMPTY_ADVICE,
     LABEL_ADVICE,
     LABEL_OPTION,
-    MISSING_ADVICE,
-    MISSING_OPTION,
     Layout,
+    missing_cell,
     other_kind_advice,
 )
 from .limits import BYTES_PER_TEXT, MemoryLimit
@@ -235,10 +234,12 @@ class Columns:
 
     def _misfit(self, cell: bytes, c: int, at: int, sentence: str) -> DataError:
         """The error for a cell of another kind than its column."""
-        option = number_option(cell.strip().decode("utf-8", "replace"), self._forms.get(c))
+        name, text, form = self.layout.names[c], cell.strip().decode("utf-8", "replace"), self._forms.get(c)
+        option = number_option(text, form, self.options.decimal)
         if option is not None:
             return self._error(c, at, sentence, option, f"use {option} if it is one")
-        name, text = self.layout.names[c], cell.strip().decode("utf-8", "replace")
+        if self.options.required is not None and isinstance(form, NumberForm) and form.percent and split_number(text):
+            return self._error(c, at, sentence, advice="write it with %, as in the training file")
         if text == name:
             return self._error(c, at, sentence, advice="delete the line if it repeats the header")
         if text.partition(" ")[0].strip(":").casefold() in TOTALS:
@@ -263,7 +264,8 @@ class Columns:
         if c == self.layout.label:
             raise self._error(c, at, "the label is missing", LABEL_OPTION, LABEL_ADVICE)
         if self.options.missing == "refuse":
-            raise self._error(c, at, "the value is missing", MISSING_OPTION, MISSING_ADVICE)
+            line, model = self.window.line_at(at), self.options.required is not None
+            raise missing_cell(self.window.source.name, self.layout.place(c), line, model=model)
 
     def _error(self, c: int, at: int, sentence: str, option: str | None = None, advice: str | None = None) -> DataError:
         line = self.window.line_at(at)

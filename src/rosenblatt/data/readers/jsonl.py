@@ -195,7 +195,8 @@ class _Columns:
     def _check_missing(self, name: str, rows: list[Row], cells: Sequence[object], label: bool = False) -> None:
         """Raise DataError for the first None among some cells, if it may not be missing."""
         if label or self.options.missing == "refuse":
-            raise missing_cell(self.source, name, rows[cells.index(None)][0], label=label)
+            model = self.options.required is not None
+            raise missing_cell(self.source, name, rows[cells.index(None)][0], label=label, model=model)
 
     def _read_strings(self, name: str, rows: list[Row], cells: list[Any]) -> list[Any]:
         """The cells of a column of dates or formatted numbers, with numbers in place of strings."""

@@ -166,8 +166,11 @@ def stored_form(name: str, cells: Sequence[bytes], options: Options) -> Form | N
     return form
 
 
-def number_option(cell: str, form: Form | None) -> str | None:
-    """The option with which a cell is a number that does not fit the form of its column, or is not as programs write them."""
+def number_option(cell: str, form: Form | None, decimal: Decimal | None = None) -> str | None:
+    """The option with which a cell is a number that does not fit the form of its column, or is not as programs write them.
+
+    `decimal`: the mark that the user gave, and that other cells have.
+    """
     parts = split_number(cell)
     if parts is None or isinstance(form, DateForm) or (form is not None and form.truth):
         return None
@@ -177,7 +180,7 @@ def number_option(cell: str, form: Form | None) -> str | None:
     if form.decimal == "." and replace(form, thousands="").value(cell) is not None:
         used = next((mark for mark in THOUSANDS if mark in parts.digits), ",")
         return f"--thousands {'space' if used == ' ' else shlex.quote(used)}"
-    for mark in MARKS:
+    for mark in MARKS if decimal is None else ():
         if NumberForm(mark, "", form.percent, form.currency).value(cell) is not None:
             return f"--decimal {mark}"
     return None

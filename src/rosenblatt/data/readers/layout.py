@@ -36,8 +36,12 @@ MAX_COLUMNS_LISTED = 6
 MAX_LABEL_CHARS = 100
 MIN_LABELED = 0.5  # of the cells of a column that is taken for the labels though some are missing
 # Command-line options that error messages name.
-LABEL_OPTION, MISSING_OPTION = "--label", "--missing auto"
-MISSING_ADVICE = "use --missing auto to fill missing cells, or --ignore to leave the column out"
+LABEL_OPTION = "--label"
+MISSING_OPTION, MISSING_ADVICE = (
+    "--missing auto",
+    "use --missing auto to fill missing cells, or --ignore to leave the column out",
+)
+MODEL_MISSING_OPTION, MODEL_MISSING_ADVICE = "--missing fill", "use --missing fill to fill it as the training rows show"
 ONE_COLUMN = "the lines have one cell; the cells of a row must be separated by commas, semicolons, tabs, pipes or blanks"
 SEP_OPTION, SEP_ADVICE = "--sep", "use --sep for any other character"
 EMPTY_ADVICE = "leave the cell empty if its value is missing"
@@ -357,11 +361,14 @@ def _required_columns(
 # --- What readers share
 
 
-def missing_cell(source: str, name: str, line: int | None, row: int | None = None, *, label: bool = False) -> DataError:
-    """The error for a missing cell of a column."""
+def missing_cell(
+    source: str, name: str, line: int | None, row: int | None = None, *, label: bool = False, model: bool = False
+) -> DataError:
+    """The error for a missing cell of a column; `model`: the file is read for one."""
     if label:
         return DataError(source, "the label is missing", line, name, row=row, option=LABEL_OPTION, advice=LABEL_ADVICE)
-    return DataError(source, "the value is missing", line, name, row=row, option=MISSING_OPTION, advice=MISSING_ADVICE)
+    option, advice = (MODEL_MISSING_OPTION, MODEL_MISSING_ADVICE) if model else (MISSING_OPTION, MISSING_ADVICE)
+    return DataError(source, "the value is missing", line, name, row=row, option=option, advice=advice)
 
 
 def other_kind_advice(name: str, alike: bool = False) -> str:

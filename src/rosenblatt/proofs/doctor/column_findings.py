@@ -13,7 +13,7 @@ from .column_statistics import Columns
 from .findings import UNNAMED, AdviceForm, ColumnNames, Finding, describe_column
 from .identifiers import Identifier, identifier
 from .leaks import find_copies, find_leaks
-from .markers import find_marker
+from .markers import are_day_numbers, find_marker
 
 MIN_SCALE_RATIO = 100.0  # ratio of two column ranges
 MIN_OFFSET_RATIO = 10.0  # ratio of a column's distance from zero to its range
@@ -32,7 +32,8 @@ def identifiers_and_leaks(columns: Mapping[str | int, Array], codes: IntArray, f
     for place, (key, cells) in enumerate(columns.items()):
         name = None if isinstance(key, int) or UNNAMED.fullmatch(key) else key
         first = place == 0 if isinstance(key, int) else key == "column 0"
-        kind = identifier(cells, name, first=first) if cells.dtype.kind == "f" else None
+        number = cells.dtype.kind == "f" and not are_day_numbers(cells)
+        kind = identifier(cells, name, first=first) if number else None
         if kind is not None:
             found[kind].append(key)
     for of, keys in found.items():
@@ -52,6 +53,13 @@ def identifiers_and_leaks(columns: Mapping[str | int, Array], codes: IntArray, f
                 f"({short(marker.low)} to {short(marker.high)}): if it marks missing cells, leave them empty."
             )
             yield Finding("marker", sentence, {"column": key, **marker._asdict()})
+        elif cells.dtype.kind == "f" and are_day_numbers(cells):
+            day = str(int(cells[np.isfinite(cells)][0]))
+            written = f"{day[:4]}-{day[4:6]}-{day[6:]}"
+            sentence = (
+                f"{_subject([key])} has dates as numbers, such as {day}: write them as {written} to have them read as dates."
+            )
+            yield Finding("day_numbers", sentence, {"column": key, "first": int(day)})
     known = {finding.evidence["column"] for finding in copied}
     for leak in find_leaks({key: cells for key, cells in rest.items() if key not in known}, codes):
         sentence = (

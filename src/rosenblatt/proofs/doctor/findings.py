@@ -25,8 +25,8 @@ from .column_statistics import lengths
 from .duplicates import Duplicates
 
 FindingKind = Literal[
-    "verdict", "duplicates", "without_duplicates", "identifiers", "leak", "marker", "scales", "constant", "offset", "long_rows",
-    "scaling", "imbalance", "errors", "degree", "no_time", "advice",
+    "verdict", "duplicates", "without_duplicates", "identifiers", "leak", "marker", "day_numbers", "scales", "constant",
+    "offset", "long_rows", "scaling", "imbalance", "errors", "degree", "no_time", "advice",
 ]  # fmt: skip
 
 REPORT_WIDTH = 100  # characters
@@ -60,7 +60,8 @@ class Finding:
     ----------
     kind : str
         The kind of the finding, one of "verdict", "duplicates", "without_duplicates", "identifiers", "leak", "marker",
-        "scales", "constant", "offset", "long_rows", "scaling", "imbalance", "errors", "degree", "no_time" and "advice".
+        "day_numbers", "scales", "constant", "offset", "long_rows", "scaling", "imbalance", "errors", "degree", "no_time" and
+        "advice".
     sentence : str
         The finding as text. It counts rows from 1, and columns without names from 0.
     evidence : dict

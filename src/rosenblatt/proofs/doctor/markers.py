@@ -1,6 +1,8 @@
-"""Numbers that mark missing cells, such as -999 in a column of ages: runs of nines at an end, far from all other values.
+"""Numbers that are no quantities: marks of missing cells, and days such as 20240301.
 
-A cell with such a number is read as it stands: it moves the mean and the deviation of its column more than all others together.
+Missing cells may be marked by runs of nines at an end, far from all other values, such as -999 in a column of ages. A cell with
+such a number is read as it stands: it moves the mean and the deviation of its column more than all others together. Days that
+are written as one number are unequally spaced: there are 8,870 from the last of a year to the next day.
 """
 
 from __future__ import annotations
@@ -15,6 +17,10 @@ MARKERS = frozenset(sign * (10**digits - 1) for digits in range(2, 8) for sign i
 MIN_CELLS = 3
 # Least distance from the other cells, as a multiple of their range: a limit that stands for all larger values is nearer.
 MIN_GAP, MIN_GAP_OF_NEGATIVE = 2.0, 1.0  # the second for a negative number among others that are not
+
+
+FIRST_DAY, LAST_DAY = 1900_01_01, 2100_12_31
+MIN_DAYS = 3  # distinct
 
 
 class Marker(NamedTuple):
@@ -48,3 +54,23 @@ def find_marker(cells: Array) -> Marker | None:
             if max(low - end, end - high) > least * (high - low) > 0.0:
                 return Marker(float(end), n, low, high)
     return None
+
+
+def are_day_numbers(cells: Array) -> bool:
+    """Whether all cells of a column of floats that are not missing are days as year, month and day in eight digits.
+
+    >>> are_day_numbers(np.array([20240228.0, 20240229.0, 20240301.0]))
+    True
+    >>> are_day_numbers(np.array([20240228.0, 20240230.0, 20240301.0]))
+    False
+    """
+    cells = cells[~np.isnan(cells)]
+    if not len(cells) or not ((cells >= FIRST_DAY) & (cells <= LAST_DAY)).all() or (cells != np.floor(cells)).any():
+        return False
+    days = np.unique(cells).astype(np.int64)
+    month, day = days // 100, days % 100
+    if len(days) < MIN_DAYS or not ((month % 100 >= 1) & (month % 100 <= 12) & (day >= 1) & (day <= 31)).all():
+        return False
+    first = (month // 100 - 1970).astype("datetime64[Y]").astype("datetime64[M]") + (month % 100 - 1)
+    found = first.astype("datetime64[D]") + (day - 1)
+    return bool((found.astype("datetime64[M]") == first).all())
