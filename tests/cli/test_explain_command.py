@@ -104,3 +104,60 @@ def test_bad_input(files: tuple[Path, Path], tmp_path: Path) -> None:
     refused = rosenblatt("explain", vote, data)
     assert refused.code == 2
     assert refused.err.startswith("rosenblatt: a vote cannot be explained")
+
+
+def test_changes_are_typed_as_the_file_writes_them(tmp_path: Path) -> None:
+    """Each listed change, put into the file as it is, changes the prediction; the only truth values are true and false."""
+    rng = np.random.default_rng(4)
+    head = ["rate", "price", "member", "mass", "day", "city", "kind"]
+    rows = []
+    for number in range(120):
+        rate, price, mass, member = rng.integers(1, 99), rng.integers(100, 9999), rng.normal(50, 9), rng.integers(2)
+        good = rate / 30 + price / 4000 + mass / 20 + 4 * member + rng.normal(0, 0.4) > 7.5
+        written = f"{mass:.2f}".replace(".", ",")
+        answer = "yes" if good else "no"
+        day, city = f"2024-{1 + number % 12:02d}-{1 + number % 28:02d}", ["Ulm", "Hof"][number % 2]
+        rows.append(
+            [
+                f"{rate}%",
+                f"€{price:,}".replace(",", "."),
+                str(bool(member)).lower(),
+                written,
+                day,
+                city,
+                answer,
+            ]
+        )
+    rows[3][0] = ""
+    path, model = tmp_path / "rows.csv", tmp_path / "m.safetensors"
+    path.write_text("\n".join(";".join(row) for row in [head, *rows]) + "\n", encoding="utf-8")
+    assert rosenblatt("train", path, "-a", "average", "-o", model).code == 0
+    seen = set()
+    for number in (1, 2, 4, 9):
+        found = rosenblatt("explain", model, path, "--row", number, "--json").json
+        for change in found["changes"]:
+            cells = list(rows[number - 1])
+            assert change["old"] == (cells[head.index(change["column"])] or None) or change["column"] == "mass"
+            new = change["new"]
+            assert isinstance(new, str)
+            assert change["column"] != "member" or new in ("true", "false")
+            cells[head.index(change["column"])] = new
+            (tmp_path / "changed.csv").write_text(f"{';'.join(head)}\n{';'.join(cells)}\n", encoding="utf-8")
+            assert rosenblatt("predict", model, tmp_path / "changed.csv").out.split() == [change["label"]]
+            assert change["label"] != found["label"]
+            seen.add(change["column"])
+    assert seen >= {"rate", "price", "member", "mass"}
+    text = rosenblatt("explain", model, path, "--row", 4, "-n", 20).out
+    assert re.search(r"^price = €[\d.]+ ", text, re.MULTILINE)
+    assert re.search(r"All numeric columns together: .*(€[\d.]+|%)", text)
+
+
+@pytest.mark.parametrize("name", ["zero.svg", "zero.png"])
+def test_a_row_without_contributions_has_a_figure(tmp_path: Path, name: str) -> None:
+    (tmp_path / "rows.csv").write_text("a,b,y\n0,0,n\n1,1,p\n0,0,n\n2,2,p\n")
+    model = tmp_path / "m.safetensors"
+    options = ("-a", "perceptron", "--no-fit-intercept", "--scale", "none", "--holdout", "0")
+    assert rosenblatt("train", tmp_path / "rows.csv", *options, "-o", model).code == 0
+    found = rosenblatt("explain", model, tmp_path / "rows.csv", "--figure", tmp_path / name)
+    assert found.code == 0, found.err
+    assert (tmp_path / name).stat().st_size > 500

@@ -16,6 +16,7 @@ ROOT = Path(rosenblatt.__file__).parent
 ALLOWED = {
     "cli/explain.py": ("{value:,.12g}", "a value that changes the prediction, with all its digits"),
     "cli/mail/learn.py": ("{value:g}", "an option to type again"),
+    "data/readers/notation.py": ("{exact:f}", "a cell as a file writes it, which is read again"),
     "data/readers/excel.py": ("{Decimal(number).scaleb(2):f}%", "a cell as written, which is read again"),
     "mail/server/engine.py": ("{self.score:.1f} / {THRESHOLD:.1f}", "the header of the spamd protocol"),
     "mail/server/monitoring.py": ("rosenblatt_mail_", "metrics for Prometheus"),

@@ -11,7 +11,10 @@ import click
 from .options import WholeNumber, about_model_data, as_json, data_argument, load_first, model_argument, options_for
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..data.readers import Options
+    from ..data.readers.notation import NumberForm
     from ..data.table import Data
     from ..models.explanations.changes import Change, JointChange
     from ..models.explanations.contributions import Contribution
@@ -72,7 +75,7 @@ def command(
     if as_json:
         print_json({"row": row, "true": true, **explanation.to_dict(), "figure": figure})
         return
-    _print(explanation, found, row, true, columns, single)
+    _print(loaded, explanation, found, row, true, columns, single)
     if explanation.similar:
         _print_similar(explanation, columns)
     if figure is not None:
@@ -123,7 +126,8 @@ def _with_similar(model: Model, found: Data, path: str, options: Options) -> Exp
     return replace(explanation, similar=tuple(replace(each, row=int(places[each.row])) for each in explanation.similar))
 
 
-def _print(explanation: Explanation, data: Data, row: int, true: object, n: int, single: bool) -> None:
+def _print(model: Model, explanation: Explanation, data: Data, row: int, true: object, n: int, single: bool) -> None:
+    from ..models.explanations.row import number_forms
     from ..reporting.text import plural, short
     from .bars import contribution_table
     from .console import echo, out, print_fields
@@ -151,7 +155,7 @@ def _print(explanation: Explanation, data: Data, row: int, true: object, n: int,
         echo()
         out().print(contribution_table("words", words, [], ("green", "red"), decimals))
     echo()
-    for sentence in _changes(explanation, n):
+    for sentence in _changes(explanation, n, number_forms(model)):
         echo(sentence)
 
 
@@ -196,17 +200,16 @@ def _print_similar(explanation: Explanation, n: int) -> None:
 # --- what would change the prediction
 
 
-def _changes(explanation: Explanation, n: int) -> list[str]:
-    changes = explanation.changes
+def _changes(explanation: Explanation, n: int, forms: Mapping[str, NumberForm]) -> list[str]:
+    changes, together = explanation.changes, _joint(explanation.joint_change, forms)
     if not changes:
-        return [f"No change of a single column changes the prediction.{_joint(explanation.joint_change, '')}"]
+        return ["No change of a single column changes the prediction.", *together]
     longest = max(len(change.column) for change in changes[:n])
     lines = ["Each of these changes alone changes the prediction:"]
     lines += [f"  {change.column:<{longest}}  {_change(change)}" for change in changes[:n]]
     if len(changes) > n:
         lines.append(f"  ... and {len(changes) - n} more (-n {len(changes)} shows them)")
-    joint = _joint(explanation.joint_change, "All numeric columns together: ")
-    return [*lines, joint] if joint else lines
+    return [*lines, *together]
 
 
 def _change(change: Change) -> str:
@@ -229,11 +232,16 @@ def _number(value: float | str | None) -> str:
     return f"{value:,.12g}" if abs(value) < 1e12 and float(f"{value:.12g}") == value else repr(value)
 
 
-def _joint(joint: JointChange | None, start: str) -> str:
-    if joint is None or not start:
-        return ""
+def _joint(joint: JointChange | None, forms: Mapping[str, NumberForm]) -> list[str]:
+    if joint is None:
+        return []
     from ..reporting.text import short
 
-    listed = ", ".join(f"{name} {short(old, 6)} -> {short(new, 6)}" for name, old, new in joint.columns[:3])
+    def cell(name: str, number: float) -> str:
+        text = short(number, 6)
+        return forms[name].text(float(text.replace(",", ""))) if name in forms and not forms[name].truth else text
+
+    listed = ", ".join(f"{name} {cell(name, old)} -> {cell(name, new)}" for name, old, new in joint.columns[:3])
     more = f" and {joint.n_columns - 3} more" if joint.n_columns > 3 else ""
-    return f"{start}{listed}{more}: {joint.label} (a step of {short(joint.distance)} in the units of the model)"
+    step = f"a step of {short(joint.distance)} in the units of the model"
+    return [f"All numeric columns together: {listed}{more}: {joint.label} ({step})"]

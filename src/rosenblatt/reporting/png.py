@@ -151,7 +151,7 @@ def _horizontal_bars(axes: Axes, bars: HorizontalBars) -> None:
         axes.annotate(
             side, (size, n), (5, 0), textcoords="offset points", va="center", color=_color(tone), fontsize=9, **_PLAIN
         )
-    axes.set_xlim(0, 1.25 * max(sizes))
+    axes.set_xlim(0, 1.25 * (max(sizes) or 1.0))
 
 
 def _grid(axes: Axes, grid: Grid) -> None:

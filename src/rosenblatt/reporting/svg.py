@@ -48,7 +48,7 @@ def svg(chart: Chart, width: int = WIDE_PX, titled: bool = False) -> str:
 def _horizontal_bars(bars: HorizontalBars, width: int) -> tuple[float, list[str]]:
     """Draw named bars: on one line in wide charts, with name and side above the bar in narrow ones."""
     wide = width >= WIDE_FROM_PX
-    most = max(abs(value) for value in bars.values)
+    most = max(abs(value) for value in bars.values) or 1.0
     names = max(len(cut(name, MAX_NAME_CHARS)) for name in bars.names) * CHAR_PX * WIDE_FONT_FACTOR + 6
     sides = max(len(side) for side in bars.sides) * CHAR_PX + 8
     pitch = 25 if wide else 35

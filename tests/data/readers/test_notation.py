@@ -260,3 +260,15 @@ def test_true_and_false_are_one_and_zero(kernel: bool) -> None:
     assert read("csv", b"paid\n1\nFALSE\n", kernel, **model).features.columns[0].tolist() == [1.0, 0.0]
     with pytest.raises(DataError, match="line 3, column paid: 'perhaps' is not a number like the others"):
         read("csv", b"paid\n1\nperhaps\n", kernel, **model)
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(
+    number=st.floats(allow_nan=False, allow_infinity=False),
+    marks=st.sampled_from([(".", ""), (".", ","), (".", " "), (".", "'"), (",", ""), (",", "."), (",", " ")]),
+    percent=st.booleans(),
+    currency=st.sampled_from(["", "$", "€", "EUR"]),
+)
+def test_numbers_as_text_are_read_as_the_same_numbers(number: float, marks: Any, percent: bool, currency: str) -> None:
+    form = NumberForm(*marks, percent, currency)
+    assert form.value(form.text(number)) == number

@@ -18,6 +18,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal as ExactDecimal
 from functools import cache
 from typing import Literal, NamedTuple
 
@@ -25,6 +26,7 @@ Decimal = Literal[".", ","]
 MARKS: tuple[Decimal, Decimal] = (".", ",")
 THOUSANDS = (",", ".", " ", "'")
 MAX_NUMBER_CHARS = 60
+MAX_WRITTEN_ZEROS = 15  # larger and smaller numbers are written with an exponent
 TRUTH_VALUES = {"true": "1", "false": "0", "1": "1", "0": "0"}
 # Blanks of all widths, the apostrophe of typesetters, and the minus sign.
 _USUAL = str.maketrans({"\xa0": " ", "\u202f": " ", "\u2009": " ", "\u2019": "'", "\u2212": "-"})
@@ -85,6 +87,27 @@ class NumberForm:
         """The number, possibly infinite; None if the cell is not a number of this form."""
         plain = self.plain(cell)
         return None if plain is None else float(plain)
+
+    def text(self, number: float) -> str:
+        """A finite number as a cell in this form, which `value` reads exactly.
+
+        >>> NumberForm(percent=True).text(0.865), NumberForm(",", currency="€").text(-1200.5), NumberForm(truth=True).text(1.0)
+        ('86.5%', '-€1.200,5', 'true')
+        """
+        if self.truth and number in (0.0, 1.0):
+            return "true" if number else "false"
+        exact = ExactDecimal(repr(float(abs(number)))).scaleb(2 if self.percent else 0)
+        mantissa, e, exponent = (
+            str(exact).partition("E") if abs(exact.adjusted()) > MAX_WRITTEN_ZEROS else (f"{exact:f}", "", "")
+        )
+        whole, _, fraction = mantissa.partition(".")
+        groups = [whole[max(0, end - 3) : end] for end in range(len(whole), 0, -3)][::-1]
+        mark = self.thousands or ("," if self.decimal == "." else ".")
+        digits = (
+            (whole if e else mark.join(groups)) + (f"{self.decimal}{fraction}" if fraction.strip("0") else "") + e + exponent
+        )
+        before, after = (self.currency, "") if len(self.currency) == 1 else ("", f" {self.currency}" if self.currency else "")
+        return f"{'-' if number < 0 else ''}{before}{digits}{'%' if self.percent else ''}{after}"
 
     @property
     def is_plain(self) -> bool:

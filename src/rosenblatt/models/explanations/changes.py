@@ -1,7 +1,7 @@
 """The nearest change of a row that changes its prediction: of each column alone, and of all numeric columns together.
 
-Problem    given a row x that is predicted as class p, the nearest number in column j, all others equal, for which it is not;
-           and the shortest step d, in units that make the columns comparable, for which x + d is not
+Problem    given a row x that is predicted as class p, the nearest numbers in column j, above and below, all others equal, for
+           which it is not; and the shortest step d, in units that make the columns comparable, for which x + d is not
 Solution   the scores are polynomials in a single column, linear ones without products: the prediction can change only at a
            root of the difference of two scores, and changes at the first one beyond which another class wins. With planes
            alone, the nearest of the half-spaces that end where another class begins gives the shortest step, s |w|^-2 w.
@@ -52,15 +52,15 @@ class Change:
     column : str
         The column.
     old, new : float or str or None
-        Its cell, and the nearest one that is predicted otherwise; None if a cell is missing. Of a column of text, the words
-        to leave out.
+        Its cell, and the nearest one that is predicted otherwise; None if a cell is missing. Dates, percentages, amounts of
+        money, true and false are text, as in the file. Of a column of text, `new` has the words to leave out.
     label : object
         The class that is then predicted.
     distance : float
         The size of the change: for numbers, |new - old| over the unit of the column (the divisor of its scaling, else the range
         of the training rows, else 1); for categories and words, the change of the score.
     threshold : float or None
-        Of a numeric column, where exactly the prediction changes.
+        Of a numeric column, where exactly the prediction changes; of percentages the share, such as 0.45.
     inside : bool or None
         Of a numeric column, whether the new number is in the range of the training rows; None if that is unknown.
     others : int
@@ -101,7 +101,7 @@ class JointChange:
 
 
 def changes_of(row: Row) -> tuple[Change, ...]:
-    """The nearest change of each column that changes the prediction, the smallest first; numbers inside their range precede.
+    """The nearest change of each column, up and down, that changes the prediction; the smallest first, after those in range.
 
     Columns for which no value changes it are left out.
     """
@@ -217,15 +217,19 @@ def _verified(row: Row, distance: float, place: int, step: float) -> Change | No
     if limits is not None and all(each.is_integer() for each in (old, *limits)):
         candidates.insert(0, float(math.floor(old + step) + 1 if step > 0 else math.ceil(old + step) - 1))
         candidates.insert(0, float(math.ceil(old + step) if step > 0 else math.floor(old + step)))
-    candidates = [each for each in candidates if math.isfinite(each)]
+    name = str(row.number_names[column])
+    if name in row.forms and row.forms[name].truth:
+        candidates = [1.0 if step > 0 else 0.0]
+    candidates = [each for each in candidates if math.isfinite(each) and each != old]
+    if not candidates:
+        return None
     codes = row.decide(row.scores_with(place, candidates))
     flipped = np.flatnonzero(codes != row.code)
     if not len(flipped):
         return None
     new, label = candidates[flipped[0]], row.model.classes.tolist()[int(codes[flipped[0]])]
     inside = None if limits is None else limits[0] <= new <= limits[1]
-    name = str(row.number_names[column])
-    return Change(name, row.as_cell(name, cell), new, label, float(distance), float(old + step), inside)
+    return Change(name, row.as_cell(name, cell), row.as_cell(name, new), label, float(distance), float(old + step), inside)
 
 
 def rounded_beyond(old: float, step: float, digits: int) -> float:

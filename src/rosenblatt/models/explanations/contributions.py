@@ -22,7 +22,8 @@ class Contribution:
     name : str
         The column or the feature.
     value : float or str or None
-        The cell of the column, or the value of the feature; None if the cell is missing.
+        The cell of the column, as text unless programs write the number so, or the value of the feature; None if the cell is
+        missing.
     amount : float
         What it adds to the score.
     """

@@ -44,7 +44,7 @@ class Explanation:
     columns : tuple of Contribution
         The same by column of the file: categories, products, parts of dates and words are added up.
     changes : tuple of Change
-        The nearest change of each column that changes the prediction.
+        The nearest change of each column that changes the prediction; of a number up to two, above and below.
     joint_change : JointChange or None
         The smallest change of all numeric columns together; None if there is none, or for products and votes of pairs.
     exact : bool

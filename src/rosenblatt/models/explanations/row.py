@@ -11,6 +11,8 @@ import numpy as np
 
 from ...array_types import Array, FloatArray, IntArray
 from ...data.csr import CSRMatrix, row_pointers
+from ...data.readers.kinds import form_from_json
+from ...data.readers.notation import NumberForm
 from ...data.table import Data, Table
 from ...preprocessing.categorical import Categories, NumberedColumns, as_matrix
 from ...preprocessing.date_parts import date_text
@@ -110,10 +112,17 @@ class Row:
         """The columns of dates, with their kinds."""
         return dict(self.recipe.dates)
 
+    @cached_property
+    def forms(self) -> dict[str, NumberForm]:
+        """How the columns that programs would write otherwise write their numbers, such as percentages."""
+        return number_forms(self.model)
+
     def as_cell(self, name: str, number: float) -> Cell:
-        """A number of a column as a cell of the file: None if it is missing, a date in ISO form."""
+        """A number of a column as a cell of the file: None if it is missing, a date in ISO form, a percentage with its sign."""
         if number != number:
             return None
+        if name in self.forms:
+            return self.forms[name].text(number)
         return date_text(number, self.dates[name]) if name in self.dates else number
 
     def cell(self, block: Categories | TextFeatures) -> str | None:
@@ -188,6 +197,12 @@ class Row:
         changed = np.repeat(features, n, axis=0)
         changed[:, column] = np.array(cells, np.float64)
         return replace(none, features=changed)
+
+
+def number_forms(model: Model) -> dict[str, NumberForm]:
+    """The forms of the columns whose cells are percentages, amounts of money, true and false, or have a decimal comma."""
+    found = {name: form_from_json(form) for name, form in model.provenance.get("reading", {}).get("forms", {}).items()}
+    return {name: form for name, form in found.items() if isinstance(form, NumberForm) and (form.currency or not form.is_plain)}
 
 
 def _column(cells: Sequence[Cell]) -> Array:

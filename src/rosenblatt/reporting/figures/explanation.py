@@ -15,7 +15,7 @@ SHOWN_COLUMNS = 15
 
 
 def explanation_chart(explanation: Explanation, row: str) -> Chart:
-    """Draw the contributions of the columns and the intercept, which sum to the score.
+    """Draw the contributions of the columns and the intercept, and the score, which is their sum.
 
     row : what the row is called, such as "row 17"
     """
@@ -24,7 +24,7 @@ def explanation_chart(explanation: Explanation, row: str) -> Chart:
     others = explanation.columns[SHOWN_COLUMNS:]
     if others:
         bars.append((plural(len(others), "other column"), math.fsum(part.amount for part in others)))
-    bars.append(("intercept", explanation.intercept))
+    bars += [("intercept", explanation.intercept), ("score, the sum", explanation.score)]
     favored, other = cut(explanation.favored, 16), cut(explanation.other, 16)
     sides = [f"{'+' if amount > 0 else ''}{short(amount)} for {favored if amount > 0 else other}" for _, amount in bars]
     marks = HorizontalBars(
@@ -34,8 +34,8 @@ def explanation_chart(explanation: Explanation, row: str) -> Chart:
         sides,
         [f"{name}: {side}" for (name, _), side in zip(bars, sides, strict=True)],
     )
-    title = f"Why {cut(row)} is predicted as {cut(explanation.label)}"
-    caption = f"The bars sum to the score, {short(explanation.score, 4)}: above 0 is {cut(explanation.favored)}"
+    title = f"Why {cut(row)} is predicted as {cut(explanation.label, 20)}"
+    caption = f"The other bars sum to the score, {short(explanation.score, 4)}: above 0 is {cut(explanation.favored)}"
     return Chart("explanation", title, f"{caption}, else {cut(explanation.other)}.{_nearest(explanation)}", (marks,), tall=True)
 
 
