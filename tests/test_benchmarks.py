@@ -41,3 +41,11 @@ def test_misses_at_the_same_loss_of_ham() -> None:
     scores = np.array([0.9, 0.8, 0.2, 0.1, 0.9, 0.85, 0.5, 0.1])
     spam = np.arange(8) >= 4  # ham at 0.9, 0.8, 0.2, 0.1
     assert [mail.missed_at(scores, spam, loss) for loss in (0.0, 0.25, 0.5)] == [1.0, 0.5, 0.25]
+
+
+def test_plain_training_is_measured_on_every_table_of_the_data() -> None:
+    plain_training = pytest.importorskip("benchmarks.plain_training")
+    if not workloads.DATA.is_dir():
+        pytest.skip("no data")
+    found = {f"{path.parent.name}/{path.name}" for folder in ("uci", "libsvm") for path in (workloads.DATA / folder).iterdir()}
+    assert found == {name for table in plain_training.TABLES for name in (table.path, table.test) if name is not None}

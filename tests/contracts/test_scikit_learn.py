@@ -58,7 +58,12 @@ def schemes_of(name):
 EVERY = [estimator for name in ALGORITHMS for estimator in schemes_of(name)]
 FIRST = list({(type(each), getattr(each, "multiclass", None)): each for each in reversed(EVERY)}.values())
 # A temperature never changes which class is the most probable one.
-FIRST += [rb.LinearMSE(calibrate="sigmoid"), rb.SoftMargin(calibrate="isotonic"), rb.Perceptron(calibrate="temperature")]
+FIRST += [
+    rb.SoftMarginCV(Cs=[0.1, 1.0], cv=2, tol=1e-10),
+    rb.LinearMSE(calibrate="sigmoid"),
+    rb.SoftMargin(calibrate="isotonic"),
+    rb.Perceptron(calibrate="temperature"),
+]
 MORE = [
     rb.Perceptron(keep="vote", multiclass="ovr", max_iter=50),
     rb.PassiveAggressive(max_iter=50),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 
 import rosenblatt as rb
 from rosenblatt.estimators.search import stratified_folds
@@ -60,3 +60,13 @@ def test_bad_parameters(change, sentence):
 def test_a_class_with_one_row():
     with pytest.raises(ValueError, match="the class 2 has a single row"):
         rb.SoftMarginCV().fit(X[:101], Y[:101])
+
+
+def test_folds_of_scikit_learn_and_of_the_caller():
+    splitter = StratifiedKFold(4, shuffle=True, random_state=1)
+    one = rb.SoftMarginCV(Cs=[0.1, 1.0, 10.0], cv=splitter).fit(X, Y)
+    two = rb.SoftMarginCV(Cs=[0.1, 1.0, 10.0], cv=list(splitter.split(X, Y))).fit(X, Y)
+    assert one.scores_.shape == (4, 3)
+    assert np.array_equal(one.scores_, two.scores_)
+    with pytest.raises(TypeError, match="cv must be a whole number"):
+        rb.SoftMarginCV(cv=2.5).fit(X, Y)

@@ -91,7 +91,7 @@ def _fields(contents: dict[str, Any]) -> list[tuple[str, str]]:
     classes = f"{plural(len(contents['classes']), 'class', 'classes')}: {comma_list(contents['classes'])}"
     fields = [("model", f"{contents['kind']}, {plural(contents['features'], 'feature')}, {classes}")]
     fields.append(("parameters", shown_parameters(contents["parameters"])))
-    if scheme := describe_scheme(contents["parameters"].get("multiclass"), contents["pairs"], len(contents["classes"])):
+    if scheme := describe_scheme(contents["parameters"], contents["pairs"], len(contents["classes"])):
         fields.append(("", scheme))
     if selection := describe_selection(contents["features_used"], contents["features"]):
         fields.append(("", selection))

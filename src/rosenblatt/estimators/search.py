@@ -10,6 +10,7 @@ Guarantee  the order of the work depends on the candidates alone, and a limit of
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import math
 import time
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 Scorer: TypeAlias = Callable[..., float]  # (estimator, X, y): the greater, the better
 # Solutions that later fits may start from, at most, over all paths.
 PATH_BYTES = 1 << 29
+# Rows of each class, and classes, of the fits that load kernels before a budget begins.
+WARM_UP_ROWS, WARM_UP_CLASSES = 5, 4
 # Values of a part from which on a fit takes so long that an interrupt gives it up.
 LONG_FIT_VALUES = 100_000
 
@@ -96,7 +99,7 @@ class Search:
         ----------
         candidates : sequence of Candidate
         budget : float, optional
-            Seconds after which the search ends, maybe without any trial.
+            Seconds after which the search ends, maybe without any trial. The time to compile kernels does not count.
         count : int, optional
             The number of candidates to try, in the order of the search.
         title : str
@@ -109,7 +112,11 @@ class Search:
         NotSeparable
             If no candidate could be fitted on all folds.
         """
-        deadline = math.inf if budget is None else (time.perf_counter() if started is None else started) + budget
+        now = time.perf_counter()
+        if budget is not None and count is None:
+            self._warm_up(candidates)
+        warming = time.perf_counter() - now
+        deadline = math.inf if budget is None else (now if started is None else started) + warming + budget
         order = in_search_order(candidates)[:count]
         work = [(place, fold) for place in order for fold in range(self.n_folds)]
         before, ended = _predecessors(candidates, work), {item: Event() for item in work}
@@ -147,6 +154,19 @@ class Search:
         if self._refusal is not None and trials and all(math.isinf(trial.loss) for trial in trials):
             raise self._refusal
         return trials
+
+    def _warm_up(self, candidates: Sequence[Candidate]) -> None:
+        """Compile or load the kernels of the candidates on a few rows: the time for it does not depend on the data."""
+        part = self.part(candidates[0].parameters, 0)
+        _, codes = np.unique(part.y, return_inverse=True)
+        few = np.concatenate(
+            [np.flatnonzero(codes == code)[:WARM_UP_ROWS] for code in range(min(WARM_UP_CLASSES, codes.max() + 1))]
+        )
+        firsts = {candidate.group: candidate for candidate in reversed(candidates)}
+        with without_callback(), warnings.catch_warnings(), contextlib.suppress(ValueError):
+            warnings.simplefilter("ignore")
+            for candidate in firsts.values():
+                self.make(candidate.parameters).fit(part.X[few], part.y[few])
 
     def _test(self, candidate: Candidate, fold: int, over: Callable[[], bool], limited: bool) -> tuple[float, float]:
         """Return the loss of a candidate on a fold, infinite if it cannot be fitted there, and the seconds it took."""

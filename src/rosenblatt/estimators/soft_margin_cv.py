@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
+from sklearn.model_selection import BaseCrossValidator, check_cv
 
-from ..array_types import Array, FloatArray, MatrixLike
+from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
 from ..losses import Objective
 from ..probabilities.maps import Calibration
 from ..svm.solver_choice import Solver
@@ -42,8 +43,9 @@ class SoftMarginCV(MarginClassifier):
     ----------
     Cs : int or array-like of shape (n_costs,), default=10
         The values of C, or how many between 1e-4 and 1e4 in equal ratios.
-    cv : int, default=5
-        The number of folds. Each class, of at least two rows, is spread evenly over them.
+    cv : int, splitter or iterable, default=5
+        The number of folds. Each class, of at least two rows, is spread evenly over them. Or a splitter of scikit-learn, or the
+        rows to learn from and those to test on, of each fold.
     loss : {"hinge", "squared_hinge", "logistic"}, default="hinge"
         The price of slack, see `SoftMargin`.
     penalty : {"l2", "l1"}, default="l2"
@@ -117,7 +119,7 @@ class SoftMarginCV(MarginClassifier):
         self,
         *,
         Cs: int | npt.ArrayLike = 10,
-        cv: int = 5,
+        cv: int | BaseCrossValidator | Iterable[tuple[npt.ArrayLike, npt.ArrayLike]] = 5,
         loss: MarginLoss = "hinge",
         penalty: Penalty = "l2",
         multiclass: Multiclass = "auto",
@@ -167,8 +169,7 @@ class SoftMarginCV(MarginClassifier):
         weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         labels = data.classes[data.codes]
         seed = 0 if self.random_state is None else seed_of(self.random_state)
-        check_two_rows_of_each_class(labels)
-        folds = stratified_folds(labels, int(self.cv), seed)
+        folds = self._folds(data.X, labels, seed)
 
         def part(parameters: Mapping[str, Any], fold: int) -> Part:
             train, test = folds[fold]
@@ -203,7 +204,15 @@ class SoftMarginCV(MarginClassifier):
             check_number("Cs", cost)
         return costs
 
+    def _folds(self, X: Matrix, y: Array, seed: int) -> list[tuple[IntArray, IntArray]]:
+        """The rows to learn from and those to test on, of each fold."""
+        if isinstance(self.cv, Integral):
+            check_two_rows_of_each_class(y)
+            return stratified_folds(y, int(self.cv), seed)
+        return list(check_cv(self.cv, y, classifier=True).split(X, y))
+
     def _check_parameters(self) -> None:
-        check_integer("cv", self.cv, minimum=2)
+        if not (hasattr(self.cv, "split") or isinstance(self.cv, Iterable)):
+            check_integer("cv", self.cv, minimum=2)
         self._with_cost(1.0)._check_parameters()
         check_n_jobs_and_verbose(self.n_jobs, self.verbose)

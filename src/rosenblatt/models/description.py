@@ -56,17 +56,21 @@ def shown_parameters(parameters: dict[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in shown.items())
 
 
-def describe_scheme(multiclass: object, pairs: bool, k: int) -> str:
+def describe_scheme(parameters: Mapping[str, Any], pairs: bool, k: int) -> str:
     """Return what `multiclass="auto"` chose for k classes; nothing for two classes or if the scheme was set.
 
-    >>> describe_scheme("auto", True, 4), describe_scheme("ovr", False, 4)
+    >>> describe_scheme({"multiclass": "auto"}, True, 4), describe_scheme({"multiclass": "ovr"}, False, 4)
     ('multiclass=auto chose pairs of classes, which vote: 6 planes', '')
+    >>> describe_scheme({"multiclass": "auto", "loss": "logistic", "penalty": "l2"}, False, 4)
+    'multiclass=auto chose one problem for all classes: 4 planes'
     """
-    if multiclass != "auto" or k < 3:
+    if parameters.get("multiclass") != "auto" or k < 3:
         return ""
     if pairs:
         return f"multiclass=auto chose pairs of classes, which vote: {count(k * (k - 1) // 2)} planes"
-    return f"multiclass=auto chose each class against the rest: {count(k)} planes"
+    joint = parameters.get("loss") == "logistic" and parameters.get("penalty", "l2") == "l2"
+    scheme = "one problem for all classes" if joint else "each class against the rest"
+    return f"multiclass=auto chose {scheme}: {count(k)} planes"
 
 
 def count_used(parameters: Mapping[str, Any], coef: Array | None) -> int | None:

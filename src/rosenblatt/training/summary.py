@@ -194,7 +194,7 @@ def _call(estimator: LinearClassifier) -> str:
 
 def _chosen_scheme(outcome: Outcome) -> str:
     estimator, k = outcome.estimator, len(outcome.classes)
-    return describe_scheme(estimator.get_params().get("multiclass"), estimator._multiclass == "ovo", k)
+    return describe_scheme(estimator.get_params(), estimator._multiclass == "ovo", k)
 
 
 def _used(outcome: Outcome) -> int | None:

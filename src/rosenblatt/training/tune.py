@@ -149,9 +149,9 @@ def tune(
     scoring : str, callable or None, default=None
         A scorer of scikit-learn, of which the greatest mean is chosen. None chooses by the share of wrong rows.
     budget : float, default=None
-        Seconds for everything but the last fit. The candidates are tried from coarse to fine, as many as there is time for, and
-        the fits that are under way when it ends are given up. If none was tried, the first value of each list is taken, and C
-        nearest to 1.
+        Seconds for everything but the last fit and the compilation of kernels. The candidates are tried from coarse to fine, as
+        many as there is time for, and the fits that are under way when it ends are given up. If none was tried, the first value
+        of each list is taken, and C nearest to 1.
     sample_weight : array-like of shape (n_rows,), default=None
         Weights of the rows, in fits and in errors.
     n_jobs : int, default=-1
@@ -198,11 +198,12 @@ def tune(
     parts = stratified_folds(labels, outer, random_state) if outer else []
     share = None if budget is None else budget / (1 + len(parts))
     trials = procedure.search(rows, labels, weights, budget=share, started=started)
+    begun, rest = time.perf_counter(), None if budget is None else budget - budget / (1 + len(parts))
     chosen: list[dict[str, Any]] = []
     tested, wrong = np.zeros(len(labels), bool), np.zeros(len(labels), bool)
     for number, (train, test) in enumerate(parts, start=1):
         title = f"outer fold {number} of {len(parts)}, "
-        found = procedure.in_outer_fold((rows, labels, weights), train, test, len(trials), budget, started, title)
+        found = procedure.in_outer_fold((rows, labels, weights), train, test, len(trials), rest, begun, title)
         if found is None:
             break
         tested[test] = True

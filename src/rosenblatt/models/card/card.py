@@ -105,7 +105,7 @@ def _algorithm(model: Model, record: Record | None) -> Iterator[str]:
     parameters = shown_parameters(model.parameters)
     title = "" if record is None else f"{escape(record.algorithm)}: "
     yield f"{title}{code(f'{model.kind}({parameters})')}."
-    scheme = describe_scheme(model.parameters.get("multiclass"), model.pairs, len(model.classes))
+    scheme = describe_scheme(model.parameters, model.pairs, len(model.classes))
     work = count_work(model.n_iter, model.n_updates)
     selection = describe_selection(count_used(model.parameters, model.coef), model.n_features)
     stop = "" if model.stop is None else model.stop.sentence
