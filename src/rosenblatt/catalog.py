@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Option:
     """A parameter as an option of the command line."""
 
-    kind: Literal["int", "float", "choice", "flag"]
+    kind: Literal["int", "float", "choice", "flag", "weights"]  # "weights": of classes, or one of some words
     help: str
     words: tuple[str, ...] = ()  # the choices, or words allowed instead of a number; "none" is None
 
@@ -274,7 +274,9 @@ SHARED_OPTIONS = {
     "fit_intercept": Option("flag", "Learn an intercept; without it, planes pass through the origin."),
     "intercept_scaling": Option("float", "Value of x_0, the constant feature of the intercept."),
     "vote_count": Option("choice", "How votes are counted.", ("lifetime", "survivals")),
-    "class_weight": Option("choice", "balanced: weight classes inversely to their numbers of rows.", ("balanced",)),
+    "class_weight": Option(
+        "weights", "Weights of classes, such as spam=5,ham=1; balanced: inversely to their numbers of rows.", ("balanced",)
+    ),
     "C": Option("float", "Cost of errors (soft margin), or limit of a step (passive-aggressive)."),
     "solver": Option(
         "choice",

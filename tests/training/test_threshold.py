@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.metrics import fbeta_score, precision_score, recall_score
 from training_files import write_csv
 
 import rosenblatt as rb
+from rosenblatt.cli import main
 from rosenblatt.cli.train import build_model
 from rosenblatt.training.request import Request
 from rosenblatt.training.summary import summarize
@@ -18,9 +21,27 @@ from rosenblatt.training.train import train
 GOALS = ["cost=10:1", "cost=3", "f1", "f0.5", "f2", "precision=0.7", "recall=0.8"]
 
 
-def value(goal: Goal, predicted, positive):
-    hits, alarms = float((predicted & positive).sum()), float((predicted & ~positive).sum())
-    return float(goal.values(np.array([hits]), np.array([alarms]), float(positive.sum()))[0])
+def rates(predicted, positive):
+    return precision_score(positive, predicted, zero_division=0.0), recall_score(positive, predicted)
+
+
+def value(goal, predicted, positive):
+    """How well predictions serve a goal, in the measures of scikit-learn."""
+    name, _, number = goal.partition("=")
+    if name == "cost":
+        missed, _, alarm = number.partition(":")
+        return -(float(missed) * (positive & ~predicted).sum() + float(alarm or 1) * (predicted & ~positive).sum())
+    if name.startswith("f"):
+        return fbeta_score(positive, predicted, beta=float(name[1:]), zero_division=0.0)
+    bounded, other = rates(predicted, positive)[:: 1 if name == "precision" else -1]
+    # Within reach of the bound, more of the other measure is better; out of reach, more of the bounded one.
+    return 2.0 + other if bounded >= float(number) else bounded
+
+
+def best_value(goal, scores, positive):
+    """The best value that any threshold reaches: each number between two scores, and beyond the last ones, is tried."""
+    distinct = np.unique(scores)
+    return max(value(goal, scores > bound, positive) for bound in (distinct[0] - 1, *distinct))
 
 
 @given(st.lists(st.tuples(st.integers(-5, 5), st.booleans()), min_size=2, max_size=30), st.sampled_from(GOALS))
@@ -28,10 +49,24 @@ def test_no_threshold_is_better_on_these_scores(rows, goal):
     scores, positive = np.array([float(score) for score, _ in rows]), np.array([label for _, label in rows])
     if not positive.any():
         positive[0] = True
+    threshold, reached = best_threshold(Goal.parse(goal), scores, positive)
+    assert value(goal, scores > threshold, positive) == pytest.approx(best_value(goal, scores, positive))
+    assert ("out of reach" in reached) == (goal[0] in "pr" and best_value(goal, scores, positive) < 1.0)
+
+
+@pytest.mark.parametrize("goal", GOALS)
+def test_one_positive_row_in_a_hundred(goal):
+    rng = np.random.default_rng(0)
+    positive = np.arange(600) % 100 == 0
+    scores = np.round(rng.normal(size=600) + 2.0 * positive, 2)
     threshold, _ = best_threshold(Goal.parse(goal), scores, positive)
-    reached = value(Goal.parse(goal), scores > threshold, positive)
-    others = [value(Goal.parse(goal), scores > other, positive) for other in np.arange(-6.5, 7.0, 1.0)]
-    assert reached == pytest.approx(max(others))
+    assert value(goal, scores > threshold, positive) == pytest.approx(best_value(goal, scores, positive))
+
+
+def test_scores_that_are_neighbors_are_told_apart():
+    scores = np.array([1.0, np.nextafter(1.0, 2.0), 1e308, -1e308])
+    threshold, _ = best_threshold(Goal.parse("f1"), scores, np.array([False, True, True, False]))
+    assert (scores > threshold).tolist() == [False, True, True, False]
 
 
 @pytest.fixture(scope="module")
@@ -115,3 +150,72 @@ def test_what_cannot_have_a_threshold(rare):
         run(rare, "0.3", algorithm="average")
     with pytest.raises(ValueError, match="--positive names the class of --threshold: add --threshold"):
         Request(rare, positive="1")
+
+
+# --- one positive row in a hundred -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def scarce(tmp_path_factory):
+    """1 % of the rows are positive, and most of them can be found."""
+    rng = np.random.default_rng(1)
+    labels = np.where(np.arange(4000) % 100 == 0, "fraud", "fine")
+    rows = rng.normal(size=(4000, 4)) + 1.2 * (labels == "fraud")[:, None]
+    return write_csv(tmp_path_factory.mktemp("files") / "scarce.csv", rows, labels)
+
+
+@pytest.mark.slow
+def test_goals_on_scarce_positives_hold_on_new_rows_and_in_files(scarce, tmp_path):
+    plain, cost, recall = run(scarce, None), run(scarce, "cost=50:1"), run(scarce, "recall=0.8")
+    fraud = plain.classes.tolist().index("fraud")
+
+    def spent(outcome):
+        counts = outcome.test.counts
+        return 50 * counts[fraud, 1 - fraud] + counts[1 - fraud, fraud]
+
+    assert spent(cost) < 0.75 * spent(plain)
+    assert recall.test.recall[fraud] > 0.55 > 0.3 > plain.test.recall[fraud]
+    rb.save(build_model(cost), tmp_path / "m.safetensors")
+    model = rb.load(tmp_path / "m.safetensors")
+    X = cost.prepared.X_test
+    assert np.array_equal(
+        model.winners((X @ model.coef.T) + model.intercept), (cost.estimator.decision_function(X) > 0).astype(int)
+    )
+
+
+def test_weights_of_classes_by_label_on_the_command_line(scarce, tmp_path):
+    given = ["train", str(scarce), "--algorithm", "logistic", "--holdout", "0", "--no-certify"]
+    coefs = []
+    for weights in ("fraud=99", "fraud=99,fine=1", "fraud=198,fine=2"):
+        arguments = [*given, "--class-weight", weights, "-o", str(tmp_path / "m.safetensors")]
+        assert CliRunner().invoke(main, arguments).exit_code == 0
+        coefs.append(rb.load(tmp_path / "m.safetensors").coef)
+    assert np.array_equal(coefs[0], coefs[1])
+    assert not np.array_equal(coefs[0], coefs[2])
+
+
+@pytest.mark.parametrize("stream", [[], ["--stream"]])
+def test_weights_of_classes_that_are_numbers(rare, stream, tmp_path):
+    more = ["--algorithm", "average", "--order", "cyclic", "--holdout", "0", "--no-certify", *stream]
+    arguments = ["train", str(rare), "--class-weight", "1=9", "-o", str(tmp_path / "m.safetensors"), *more]
+    found = CliRunner().invoke(main, arguments)
+    assert found.exit_code == 0, found.output
+    assert rb.load(tmp_path / "m.safetensors").parameters["class_weight"] == {1: 9.0}
+
+
+@pytest.mark.parametrize(
+    ("weights", "sentence"),
+    [
+        ("fraud", "must be balanced, or weights of labels such as spam=5,ham=1, got 'fraud'"),
+        ("fraud=", "'' is not a number"),
+        ("fraud=x", "'x' is not a number"),
+        ("fraud=-1", "the weight of label 'fraud' must be 0 or more, got -1"),
+        ("fraud=nan", "the weight of label 'fraud' must be 0 or more, got nan"),
+        ("fraud=1,fraud=2", "label 'fraud' has two weights"),
+        ("froud=9", "class_weight has a weight for 'froud', which is not a class, and none for class 'fine'"),
+    ],
+)
+def test_bad_weights_of_classes(scarce, weights, sentence):
+    found = CliRunner().invoke(main, ["train", str(scarce), "--algorithm", "logistic", "--class-weight", weights])
+    assert found.exit_code != 0
+    assert sentence in " ".join(found.output.split())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Callable
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
@@ -14,7 +13,11 @@ from ..catalog import ALGORITHMS, Option, command_line_options
 from ..data.readers import FORMATS, MISSING_CHOICES, Options
 from ..preprocessing.text_kinds import AUTO as AUTO_TEXT
 from ..preprocessing.text_kinds import parse_text_features
-from ..reporting.text import short
+from .option_types import ClassWeights, Size
+from .option_types import Number as Number
+from .option_types import NumberOrWord as NumberOrWord
+from .option_types import Seconds as Seconds
+from .option_types import WholeNumber as WholeNumber
 
 if TYPE_CHECKING:
     from ..array_types import Array, Matrix
@@ -25,10 +28,8 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Loaded = TypeVar("Loaded")
-SIZE_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 THOUSANDS_NAMES = {",": ",", ".": ".", "space": " ", "'": "'"}
 SEPARATOR_NAMES = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "pipe": "|"}
-WORDS = {"none": None}  # values of words; all others stand for themselves
 
 
 def _split_columns(ctx: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -61,111 +62,6 @@ def _encoding(ctx: click.Context, parameter: click.Parameter, value: str | None)
         return Options(encoding=value).encoding
     except ValueError as error:
         raise click.BadParameter(str(error), ctx, parameter) from None
-
-
-# --- numbers, with errors in the words of `validation.py` ---------------------------------------------------------------------
-
-
-class WholeNumber(click.IntRange):
-    """A whole number in a range, such as WholeNumber(1, 20)."""
-
-    name = "number"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return _in_range(self, _number_of(self, int, value, (), param, ctx), param, ctx)
-
-
-class Number(click.FloatRange):
-    """A real number in a range, such as Number(0.0, 0.5)."""
-
-    name = "number"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return _in_range(self, _number_of(self, float, value, (), param, ctx), param, ctx)
-
-
-class Seconds(click.ParamType):  # type: ignore[type-arg]
-    """A duration such as 30s, 5m, 1h, or a number of seconds."""
-
-    name = "time"
-    units = MappingProxyType({"s": 1.0, "m": 60.0, "h": 3600.0})
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        text = str(value).strip().lower().removesuffix("in").removesuffix("ec")
-        unit = text[-1:] if text[-1:] in self.units else ""
-        try:
-            seconds = float(text.removesuffix(unit)) * self.units.get(unit, 1.0)
-        except ValueError:
-            self.fail(f"{value!r} is not a time: write 30s, 5m or 1h", param, ctx)
-        if not 0.0 < seconds < float("inf"):
-            self.fail(f"must be more than 0 seconds, got {value}", param, ctx)
-        return seconds
-
-
-class NumberOrWord(click.ParamType):  # type: ignore[type-arg]
-    """A number of any size, or one of some words."""
-
-    name = "number"
-
-    def __init__(self, number: type[int] | type[float], words: tuple[str, ...] = ()) -> None:
-        self.number, self.words = number, words
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        return "|".join(["NUMBER", *self.words])
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, str) and value in self.words:
-            return WORDS.get(value, value)
-        return _number_of(self, self.number, value, self.words, param, ctx)
-
-
-def _number_of(
-    own: click.ParamType,  # type: ignore[type-arg]
-    number: type[int] | type[float],
-    value: Any,
-    words: tuple[str, ...],
-    param: click.Parameter | None,
-    ctx: click.Context | None,
-) -> Any:
-    if not isinstance(value, str):
-        return value
-    try:
-        return number(value)
-    except ValueError:
-        kinds = " or ".join(["a whole number" if number is int else "a number", *words])
-        own.fail(f"{value!r} is not {kinds}", param, ctx)
-
-
-def _in_range(
-    own: click.IntRange | click.FloatRange, value: Any, param: click.Parameter | None, ctx: click.Context | None
-) -> Any:
-    low, high = own.min, own.max
-    above = low is None or (value > low if own.min_open else value >= low)
-    if above and (high is None or value <= high):
-        return value
-    assert low is not None  # every range of an option has a lower limit
-    limits = f"from {_bound(low)} to {_bound(high)}" if high is not None else f"at least {_bound(low)}"
-    own.fail(f"must be {f'greater than {_bound(low)}' if own.min_open else limits}, got {value}", param, ctx)
-
-
-def _bound(value: float) -> str:
-    return str(value) if isinstance(value, int) else short(value, 6)
-
-
-class Size(click.ParamType):  # type: ignore[type-arg]
-    """A number of bytes, such as 500M or 8G."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if not isinstance(value, str):
-            return value
-        digits, unit = value[:-1], value[-1:].upper()
-        if unit not in SIZE_UNITS:
-            digits, unit = value, ""
-        if not (digits.isdecimal() and digits.isascii() and int(digits[:20])):
-            self.fail(f"{value!r} is not a size such as 500M or 8G", param, ctx)
-        return int(digits[:20]) * SIZE_UNITS[unit]
 
 
 _ABOUT_DATA = (
@@ -327,6 +223,8 @@ def parameters(command: Command) -> Command:
 def _type(option: Option) -> Any:
     if option.kind == "choice":
         return click.Choice(list(option.words))
+    if option.kind == "weights":
+        return ClassWeights(option.words)
     if option.kind in ("int", "float"):
         return NumberOrWord(int if option.kind == "int" else float, option.words)
     return None

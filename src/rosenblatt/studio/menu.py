@@ -138,7 +138,7 @@ def declared_knobs(entry: EstimatorEntry) -> dict[str, Knob]:
 def _knob_of_option(name: str, option: Option) -> Knob:
     """Return a knob for a parameter that only the catalog knows, with a range that its entry may change."""
     title = name.replace("_", " ")
-    if option.kind == "choice":
+    if option.kind in ("choice", "weights"):
         return Knob(name, title, option.help, kind="choice", choices=tuple((word, word) for word in option.words))
     if option.kind == "flag":
         return Knob(name, title, option.help, kind="flag")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from ..array_types import Array
 from ..catalog import ALGORITHMS, Algorithm
 from ..data.readers import Options
 from ..preprocessing.scaling import Scale
@@ -132,6 +133,15 @@ class Request:
             if self.algorithm != AUTO and isinstance(fixed, str) and value != fixed:
                 option = option_of(name)
                 raise ValueError(f"{self.algorithm} has {option} {fixed}, not {value}: leave out {option}, or --algorithm")
+
+    def with_classes(self, classes: Callable[[], Array]) -> Request:
+        """Return the request with the weights of classes under the labels that a file has, which may be numbers, not text."""
+        given = self.parameters.get("class_weight")
+        if not isinstance(given, dict):
+            return self
+        labels = {str(label): label for label in classes().tolist()}
+        weights = {labels.get(name, name): weight for name, weight in given.items()}
+        return replace(self, parameters={**self.parameters, "class_weight": weights})
 
     def _automatic(self) -> str:
         """The algorithm that has the given parameters: "auto" if the data may decide."""

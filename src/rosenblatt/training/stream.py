@@ -102,6 +102,9 @@ def train_stream(
     history: list[PassRecord] = []
     with contextlib.ExitStack() as stack:
         caches = _open_caches(request, cache_path, beside, watch, stack)
+        request = request.with_classes(lambda: caches.train.classes)
+        if "class_weight" in request.parameters:
+            estimator.set_params(class_weight=request.parameters["class_weight"])
         warned = stack.enter_context(record_fit(history, watch))
         with timed() as times:
             fit_from_cache(estimator, caches.train)

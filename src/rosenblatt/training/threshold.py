@@ -135,7 +135,10 @@ def best_threshold(goal: Goal, scores: FloatArray, positive: BoolArray) -> tuple
     above = np.concatenate([[0], ends])
     hits = np.concatenate([[0.0], np.cumsum(hit)[ends - 1]])
     values = goal.values(hits, above - hits, float(positive.sum()))
-    thresholds = np.concatenate([[ranked[0] + 1.0], (ranked[ends[:-1] - 1] + ranked[ends[:-1]]) / 2.0, [ranked[-1] - 1.0]])
+    over, under = ranked[ends[:-1] - 1], ranked[ends[:-1]]
+    middle = under + (over - under) / 2.0
+    middle = np.where(middle < over, middle, under)  # between neighbors there is no other number
+    thresholds = np.concatenate([[ranked[0] + 1.0], middle, [ranked[-1] - 1.0]])
     best = np.flatnonzero(values == values.max())
     place = best[np.argmin(np.abs(thresholds[best]))]
     return float(thresholds[place]), goal.describe(float(hits[place]), float(above[place] - hits[place]), float(positive.sum()))

@@ -178,6 +178,7 @@ def train_data(
 ) -> Outcome:
     """Train the model of a request on rows that were read from a file with this digest; `test`: in place of a test file."""
     started = time.perf_counter()
+    request = request.with_classes(lambda: np.unique(typed_labels(require_labels(data))))
     split = hold_out(request, data) if test is None else Split(data, test)
     check_tunable(request, split.train)
     asked, (prepared, choice) = request, _prepare_and_choose(request, split, watch)
