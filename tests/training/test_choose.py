@@ -47,7 +47,11 @@ def test_small_data_gets_a_logistic_regression_with_a_chosen_cost():
 
 def test_large_data_gets_one_pass_after_another(monkeypatch):
     monkeypatch.setattr(choosing, "MAX_SEARCH_WORK", 100)
-    assert train(Request("example:iris", algorithm="auto")).request.algorithm == "average"
+    outcome = train(Request("example:iris", algorithm="auto"))
+    assert (outcome.request.algorithm, outcome.estimator.margin) == ("average", "auto")
+    assert train(Request("example:iris", algorithm="auto", parameters={"class_weight": "balanced"}, cv=3)).folds
+    of_loss = train(Request("example:iris", algorithm="auto", parameters={"loss": "hinge"}))
+    assert (of_loss.request.algorithm, of_loss.estimator.C) == ("soft-margin", 1.0)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..array_types import IntArray
+from ..catalog import ALGORITHMS
 from ..data.folds import search_folds
 from ..data.problem import classes_and_codes
 from ..data.table import Data, DataError, typed_labels
@@ -23,7 +24,7 @@ from ..reporting.text import quoted_list
 from ..svm.not_separable import NotSeparable
 from .kept import Kept, bytes_of_rows
 from .preparation import Prepared, Split, check_classes, prepare, require_labels
-from .request import AUTO, OF_TEXT, PARAMETERS_OF_TEXT, SINGLE_PASS, TUNED, Request
+from .request import AUTO, OF_TEXT, PARAMETERS_OF_MANY_ROWS, PARAMETERS_OF_TEXT, SINGLE_PASS, TUNED, Request
 from .tuning_plan import has_few_products
 from .tuning_record import TuningRecord
 
@@ -124,7 +125,11 @@ def _for_rows(request: Request, rows: Prepared | None) -> Request:
     of_text = rows.recipe.of_text and request.threshold is None  # a threshold may need probabilities
     if of_text and work <= MAX_TEXT_WORK and set(request.parameters) <= TEXT_PARAMETERS:
         return replace(request, algorithm=OF_TEXT, parameters={**PARAMETERS_OF_TEXT, **request.parameters})
-    return replace(request, algorithm=SINGLE_PASS if work > MAX_SEARCH_WORK else request.searched)
+    if work <= MAX_SEARCH_WORK:
+        return replace(request, algorithm=request.searched)
+    if set(request.parameters) <= set(ALGORITHMS[SINGLE_PASS].options):
+        return replace(request, algorithm=SINGLE_PASS, parameters={**PARAMETERS_OF_MANY_ROWS, **request.parameters})
+    return replace(request, algorithm=request.searched, parameters={"C": 1.0, **request.parameters})  # C is not searched
 
 
 def _grid(request: Request, folds: _Folds) -> dict[str, Sequence[Any]]:

@@ -24,6 +24,7 @@ DEFAULT_HOLDOUT = 0.2
 DEFAULT_TUNED_FOLDS = 5
 # The algorithm name that stands for a choice by the data, see `choose`, and what is chosen.
 AUTO, SEARCHED, SINGLE_PASS = "auto", "logistic", "average"
+PARAMETERS_OF_MANY_ROWS: Mapping[str, Any] = MappingProxyType({"margin": "auto"})  # of `SINGLE_PASS`, if the rows are in memory
 # What is chosen if the loss is searched, or is another one than the logistic.
 TUNED = "soft-margin"
 # What is chosen for text; docs/defaults.md has the measurements.

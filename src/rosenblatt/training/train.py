@@ -353,7 +353,7 @@ def cross_validate(
     assert request.n_folds is not None
     n_folds = request.n_folds
     if choice.request.algorithm == SINGLE_PASS:
-        request = replace(request, algorithm=SINGLE_PASS)
+        request = replace(request, algorithm=SINGLE_PASS, parameters=choice.request.parameters)
     tried = None if choice.tuning is None else len(choice.tuning.trials)
     classes, codes = classes_and_codes(typed_labels(require_labels(data)))
     fold = assign_folds(codes, n_folds, request.seed, classes.tolist())
