@@ -50,7 +50,7 @@ def measure(repeats: int, quick: bool) -> Iterator[dict[str, Any]]:
 
     import rosenblatt as rb
     from rosenblatt.data.cache import Cache
-    from rosenblatt.training.stream import fit_from_cache
+    from rosenblatt.training.cached_fits import fit_from_cache
 
     from .measure import interleave
 
@@ -97,7 +97,7 @@ def _fit(path: str, name: str) -> dict[str, Any]:
     with without_pandas():
         import rosenblatt as rb
         from rosenblatt.data.cache import Cache
-        from rosenblatt.training.stream import confusion_from_cache, fit_from_cache
+        from rosenblatt.training.cached_fits import confusion_from_cache, fit_from_cache
 
         models: dict[str, Any] = {
             "average": rb.Perceptron(keep="average", order="cyclic", max_iter=3),

@@ -77,3 +77,27 @@ def test_the_advice_leaves_row_numbers_out_and_the_scale_to_the_default(tmp_path
     assert "--ignore nr" in advice
     assert "--scale" not in advice
     assert "Training scales columns unless --scale none is given." in " ".join(found.split())
+
+
+def test_what_is_advised_can_be_typed_and_ids_are_named_once(tmp_path: Path) -> None:
+    """A constant category is a column of the file; an id has no scale; dates ascend by nature."""
+    rng = np.random.default_rng(0)
+    rows = [
+        f"{7 * i},2024-01-{i % 28 + 1:02d}T{i // 28:02d}:00,DE,{value:.3f},{['yes', 'Yes', 'no'][i % 3]}"
+        for i, value in enumerate(rng.normal(size=90))
+    ]
+    (tmp_path / "rows.csv").write_text("\n".join(["nr,created,country,x,label", *rows]) + "\n")
+    report = rosenblatt("doctor", tmp_path / "rows.csv", "--time-limit", "2", "--json").json["findings"]
+    found = {kind: [each["sentence"] for each in report if each["kind"] == kind] for kind in ("identifiers", "constant")}
+    assert found["identifiers"] == ["Column 'nr' numbers the rows: exclude it (--ignore nr)."]
+    assert len(found["constant"]) == 1
+    assert "'country' " in found["constant"][0]
+    assert "country=DE" not in found["constant"][0]
+    assert not any("'nr'" in each["sentence"] for each in report if each["kind"] in ("scales", "offset"))
+    (spelled,) = (each["sentence"] for each in report if each["kind"] == "spellings")
+    assert spelled == "Labels that differ in case alone are different classes: 'Yes' and 'yes'. Write them alike."
+    command = shlex.split(report[-1]["sentence"].split("`")[1])
+    assert rosenblatt(*command[1:], "-o", tmp_path / "m.safetensors").code == 0
+    ordered = [f"{i % 13},2024-{1 + i // 28:02d}-{i % 28 + 1:02d},{'ab'[i % 2]}" for i in range(60)]
+    (tmp_path / "days.csv").write_text("\n".join(["x,created,label", *ordered]) + "\n")
+    assert "numbers the rows" not in rosenblatt("doctor", tmp_path / "days.csv", "--time-limit", "2").out

@@ -12,8 +12,9 @@ from sklearn.metrics import roc_auc_score
 import rosenblatt as rb
 from commands import rosenblatt
 from rosenblatt.data.cache import Cache
+from rosenblatt.training.cached_fits import fit_from_cache
 from rosenblatt.training.request import Request
-from rosenblatt.training.stream import fit_from_cache, train_stream
+from rosenblatt.training.stream import train_stream
 
 NAMES = ["setosa", "versicolor", "virginica"]
 
@@ -92,7 +93,10 @@ def test_labels_unknown_to_the_model(flowers, tmp_path):
     refused = rosenblatt("evaluate", folder / "m.safetensors", tmp_path / "other.csv")
     assert refused.code == 2
     assert "'tulip'" in refused.err
-    assert rosenblatt("predict", folder / "m.safetensors", tmp_path / "other.csv").code == 0  # labels are not needed there
+    predicted = rosenblatt("predict", folder / "m.safetensors", tmp_path / "other.csv")
+    assert predicted.code == 0  # labels are not needed there
+    assert f"no accuracy: {tmp_path / 'other.csv'}, line " in predicted.err
+    assert "label 'tulip' is unknown to the model" in predicted.err
 
 
 def test_missing_columns(flowers, tmp_path):

@@ -17,8 +17,9 @@ import rosenblatt as rb
 from effort import amount
 from rosenblatt.data.cache import Cache
 from rosenblatt.data.cache_header import BLOCK_BYTES, CacheError, _digest
+from rosenblatt.training.cached_fits import confusion_from_cache, fit_from_cache
 from rosenblatt.training.request import Request
-from rosenblatt.training.stream import confusion_from_cache, fit_from_cache, train_stream
+from rosenblatt.training.stream import train_stream
 
 FILES = ("values", "indices", "indptr", "codes", "signs")
 

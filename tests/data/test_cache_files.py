@@ -19,7 +19,7 @@ from rosenblatt.data.cache import Cache, cache_key, open_if_current
 from rosenblatt.data.cache_header import CacheError, OutdatedCacheError, _digest
 from rosenblatt.data.cache_writer import CacheWriter, temporary_caches
 from rosenblatt.data.csr import CSRMatrix
-from rosenblatt.training.stream import fit_from_cache
+from rosenblatt.training.cached_fits import fit_from_cache
 
 pytestmark = pytest.mark.once
 

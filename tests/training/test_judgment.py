@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -56,15 +58,40 @@ def test_training_rows_are_no_test() -> None:
 
 
 def test_recall_is_listed_for_uneven_classes_and_the_lowest_of_many() -> None:
-    assert judgment([[95, 0], [3, 2]]).recall_text == "no 100 % of 95, yes 40.0 % of 5"
+    assert judgment([[95, 0], [3, 2]]).recall_text == "no: 100 % of 95, yes: 40.0 % of 5"
     assert judgment([[95, 0], [3, 2]]).uneven
     assert not judgment([[50, 0], [0, 40]]).uneven
     many = Judgment(Confusion(np.diag(np.arange(1, 10)) + np.eye(9, k=1, dtype=int)), [f"c{k}" for k in range(9)])
-    assert many.recall_text.startswith("lowest: c0 50.0 % of 2, c1 66.7 % of 3")
+    assert many.recall_text.startswith("lowest: c0: 50.0 % of 2, c1: 66.7 % of 3")
     assert many.recall_text.endswith("and 3 more")
 
 
+def test_a_test_of_one_class_shows_nothing_about_the_others() -> None:
+    found = judgment([[0, 0], [7, 13]])
+    assert found.warnings == ("All 20 test rows are 'yes': they do not show whether other classes are recognized.",)
+    assert found.to_dict()["baseline"]["model"] == "no better"
+
+
+def test_the_facts_of_the_warnings_are_fields() -> None:
+    facts = [judgment(counts).to_dict() for counts in ([[95, 0], [5, 0]], [[90, 2], [3, 5]], [[50, 0], [1, 49]])]
+    assert [each["baseline"]["model"] for each in facts] == ["no better", "unclear", "better"]
+    assert [each["never_predicted"] for each in facts] == [["yes"], [], []]
+    assert [len(each["warnings"]) for each in facts] == [2, 1, 0]
+    own = judgment([[50, 0], [1, 49]], no_test="The test file is the training file").to_dict()
+    assert own["tested_on_training_rows"]
+
+
 # --- in the commands
+
+
+def copies_of(path: Path) -> list[Path]:
+    """Copies of a file under other names: as it is, compressed, and in an archive."""
+    plain, packed, archive = path.parent / "copy.csv", path.parent / "copy.csv.gz", path.parent / "copy.zip"
+    plain.write_bytes(path.read_bytes())
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    with zipfile.ZipFile(archive, "w") as file:
+        file.write(path, "rows.csv")
+    return [plain, packed, archive]
 
 
 def rare_file(folder: Path) -> str:
@@ -82,7 +109,7 @@ def test_train_says_what_a_small_error_hides(tmp_path: Path) -> None:
     assert dict(lines)["baseline"] == "always 'no': error 5.00 % (4 of 80 wrong)"
     assert named[0] == "The model never predicts 'yes' (4 of 80 test rows)."
     assert named[1] == "The model is no better than always predicting 'no'."
-    assert "yes 0 % of 4" in dict(lines)["recall"]
+    assert "yes: 0 % of 4" in dict(lines)["recall"]
     notes = [text for name, text in lines if not name]
     assert "Class 'solo' has too few rows to hold one out: it is trained on, but not tested." in notes
     found = rosenblatt("train", path, "-o", tmp_path / "m.safetensors", "--cv", 3)
@@ -92,17 +119,17 @@ def test_train_says_what_a_small_error_hides(tmp_path: Path) -> None:
 
 def test_a_test_on_the_training_file_is_called_that(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "rows.csv", *separable_rows())
-    copy = tmp_path / "copy.csv"
-    copy.write_bytes(Path(path).read_bytes())
-    for test in (path, str(copy)):
+    copies = copies_of(Path(path))
+    for test in (path, *map(str, copies)):
         lines = summarize(train(Request(path, test=test)))
         assert ("warning", "The test file is the training file: this error says little about new rows.") in lines
     untested = judge(train(Request(path, holdout=0.0))).warnings
     assert untested == ("The model was not tested on other rows: this error says little about new rows.",)
     other = write_csv(tmp_path / "other.csv", *separable_rows(40))
     assert not judge(train(Request(path, test=other))).warnings
-    streamed = rosenblatt("train", path, "--stream", "--test", copy, "-o", tmp_path / "s.safetensors")
+    streamed = rosenblatt("train", path, "--stream", "--test", copies[1], "-o", tmp_path / "s.safetensors")
     assert "The test file is the training file" in streamed.out
+    assert "The test file is the training file" in rosenblatt("train", copies[1], "--test", path, "-o", tmp_path / "g.st").out
 
 
 def test_evaluate_knows_the_training_file_by_its_digest(tmp_path: Path) -> None:
@@ -112,6 +139,8 @@ def test_evaluate_knows_the_training_file_by_its_digest(tmp_path: Path) -> None:
     found = rosenblatt("evaluate", model, moved)
     assert "The model was trained on rows of this file: this error says little about new rows." in found.out
     assert re.search("^baseline +always", found.out, re.MULTILINE)
+    for copy in copies_of(moved)[1:]:
+        assert "trained on rows of this file" in rosenblatt("evaluate", model, copy).out
     other = write_csv(tmp_path / "other.csv", *separable_rows(50))
     found = rosenblatt("evaluate", model, other, "--json").json
     assert found["warnings"] == []

@@ -13,7 +13,7 @@ from sklearn.base import clone
 import rosenblatt as rb
 from effort import amount
 from rosenblatt.data import cache as caches_module
-from rosenblatt.training.stream import confusion_from_cache, fit_from_cache
+from rosenblatt.training.cached_fits import confusion_from_cache, fit_from_cache
 
 KINDS = [("dense", "float64"), ("dense", "float32"), ("csr", "float64"), ("csr", "float32")]
 MODELS = {

@@ -23,7 +23,7 @@ import sys, re
 from pathlib import Path
 import rosenblatt as rb
 from rosenblatt.data.cache import Cache
-from rosenblatt.training.stream import confusion_from_cache, fit_from_cache
+from rosenblatt.training.cached_fits import confusion_from_cache, fit_from_cache
 
 def highest():
     return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text()).group(1)) >> 10

@@ -11,7 +11,7 @@ from caches import cached, noisy
 import rosenblatt as rb
 from rosenblatt.data import cache as caches_module
 from rosenblatt.progress import Progress, progress_callback, report_progress
-from rosenblatt.training.stream import fit_from_cache
+from rosenblatt.training.cached_fits import fit_from_cache
 
 
 @pytest.mark.parametrize("update", ["online", "batch"])

@@ -112,9 +112,10 @@ def test_facts_of_the_report_are_short(outcome: Outcome) -> None:
 
 
 KEYS = [
-    "data", "classes", "notes", "tuning", "algorithm", "estimator", "parameters", "features_used", "stop", "n_iter", "updates",
-    "updates_possible", "updates_per_pass", "training", "test", "folds", "probabilities", "baseline", "recall", "warnings",
-    "margin", "proof", "proof_rows", "verdict", "seconds",
+    "data", "classes", "notes", "tuning", "findings", "preparation", "algorithm", "estimator", "parameters", "features_used",
+    "stop", "n_iter", "updates", "updates_possible", "updates_per_pass", "training", "test", "folds", "probabilities",
+    "baseline", "recall", "never_predicted", "tested_on_training_rows", "warnings", "margin", "proof", "proof_rows",
+    "verdict", "seconds",
 ]  # fmt: skip
 
 

@@ -68,7 +68,7 @@ def command(
     check_writable(output, data)
     options = options_of(given)
     rows = read_labeled_rows(data, options, degree)
-    check_classes(rows.data, np.unique(rows.y))
+    check_classes(rows.data.source, np.unique(rows.y), rows.data.n_rows)
     if not as_json:
         print_notes(rows)
     with bar("proving"):

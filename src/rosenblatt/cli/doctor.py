@@ -33,19 +33,28 @@ def command(data: str, time_limit: float, as_json: bool, **given: Any) -> None:
 
     from ..data.table import Table
     from ..proofs.doctor.doctor import diagnose
+    from ..training.consultation import columns_to_examine
     from ..training.preparation import check_classes
     from .console import bar, out, print_json
     from .options import print_notes, read_labeled_rows
 
     train = _train_command(data, given)
-    rows = read_labeled_rows(data, options_of(given))
-    check_classes(rows.data, np.unique(rows.y))
+    options = options_of(given)
+    rows = read_labeled_rows(data, options)
+    check_classes(rows.data.source, np.unique(rows.y), rows.data.n_rows)
     if not as_json:
         print_notes(rows)
     with bar("examining"):
-        names, table = list(rows.recipe.feature_names), rows.data.features
-        columns = dict(zip(table.names, table.columns, strict=True)) if isinstance(table, Table) else None
-        diagnosis = diagnose(rows.X, rows.y, time_limit=time_limit, feature_names=names, train=train, columns=columns)
+        names, unnamed = list(rows.recipe.feature_names), not isinstance(rows.data.features, Table)
+        diagnosis = diagnose(
+            rows.X,
+            rows.y,
+            time_limit=time_limit,
+            feature_names=[f"column {name}" for name in names] if unnamed else names,
+            train=train,
+            columns=columns_to_examine(rows.data, options),
+            dates=rows.data.dates,
+        )
     if as_json:
         print_json(diagnosis.to_dict())
     else:

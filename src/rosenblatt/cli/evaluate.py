@@ -11,6 +11,7 @@ from .drift import DriftReport, drift_file
 from .options import about_model_data, as_json, data_argument, load_first, model_argument, options_for
 
 if TYPE_CHECKING:
+    from ..array_types import IntArray
     from ..models.model import Model
     from ..probabilities.measures import ProbabilityTest
     from ..training.judgment import Judgment
@@ -53,8 +54,8 @@ def command(model: str, data: str, drift: str | None, as_json: bool, **given: An
     known = tested.scores.shape[1] in (1, len(loaded.classes))
     area = mean_auc(tested.scores, tested.true) if known else math.nan
     names = [str(label) for label in loaded.classes.tolist()]
-    no_test = "The model was trained on rows of this file" if _trained_on(loaded, data, tested.sha256) else ""
-    judgment = Judgment(confusion, names, noun="row", no_test=no_test)
+    no_test = "The model was trained on rows of this file" if _trained_on(loaded, data, tested.contents_sha256) else ""
+    judgment = Judgment(confusion, names, training_sizes(loaded), noun="row", no_test=no_test)
     quality = None
     if loaded.probability_map is not None:
         from ..probabilities.measures import ProbabilityTest
@@ -75,11 +76,24 @@ def command(model: str, data: str, drift: str | None, as_json: bool, **given: An
         _print_reliability(quality, names)
 
 
-def _trained_on(model: Model, data: str, sha256: str | None) -> bool:
-    """Whether a file is the one that the model was trained on: by its digest, or an example by its name."""
-    if sha256 is None:
+def _trained_on(model: Model, data: str, contents_sha256: str | None) -> bool:
+    """Whether a file is the one that the model was trained on: by the digest of its contents, or an example by its name."""
+    from ..training.preparation import contents_digest
+
+    if contents_sha256 is None:
         return bool(model.provenance.get("data") == data)
-    return bool(model.provenance.get("sha256") == sha256)
+    return contents_digest(model.provenance) == contents_sha256
+
+
+def training_sizes(model: Model) -> IntArray | None:
+    """The training rows of each class, whose largest is the baseline; None if the model file does not have them."""
+    import numpy as np
+
+    from ..models.card.record import record_from_json
+
+    record = record_from_json(model.provenance.get("training"))
+    classes = None if record is None else record.training.classes
+    return None if classes is None or len(classes) != len(model.classes) else np.array([rows for rows, _, _ in classes])
 
 
 def _print_measures(judgment: Judgment, area: float, quality: ProbabilityTest | None) -> None:

@@ -102,7 +102,8 @@ class Prediction:
 
         model, source = self.model, display_name(self.data)
         correct = rows = 0
-        comparable = True
+        unknown: DataError | None = None
+        labeled = True
         if self.with_probabilities and not self.as_json:
             file.write(_text_line("label", list(map(str, model.classes.tolist()))).encode())
         for chunk in chunks(self.data, self.options, CHUNK_BYTES):
@@ -110,17 +111,18 @@ class Prediction:
             codes = model.winners(scores)
             file.write("".join(self._lines(model.classes[codes].tolist(), scores)).encode())
             file.flush()
-            if chunk.labels is None:
-                comparable = False
-            elif comparable:
+            labeled = labeled and chunk.labels is not None
+            if labeled and unknown is None:
                 try:
                     correct += int((codes_of(chunk, model.classes) == codes).sum())
-                except DataError:  # labels that the model does not have
-                    comparable = False
+                except DataError as error:  # a label that the model does not have
+                    unknown = error
             rows += chunk.n_rows
             self.drift.add(chunk)
         self.drift.finish()
-        if comparable and rows:
+        if labeled and unknown is not None:
+            note(f"no accuracy: {unknown.problem}")
+        elif labeled and rows:
             note(f"accuracy {percent(correct / rows, decimals=2)} on {source} ({count(correct)} of {count(rows)})")
 
     def _lines(self, labels: list[Any], scores: FloatArray) -> Iterator[str]:
@@ -145,12 +147,12 @@ def _text_line(label: object, cells: Iterable[str]) -> str:
 
 
 class PredictedRows(NamedTuple):
-    """The true codes, the predicted codes and the scores of a labeled file, with its digest (None for an example)."""
+    """The true codes, the predicted codes and the scores of a labeled file, and the digest of its contents, if any."""
 
     true: IntArray
     predicted: IntArray
     scores: FloatArray
-    sha256: str | None
+    contents_sha256: str | None
 
 
 def predict_labeled(model: Model, data: str, options: Options, drift: DriftReport) -> PredictedRows:
@@ -168,6 +170,6 @@ def predict_labeled(model: Model, data: str, options: Options, drift: DriftRepor
             scores.append(model.scores(chunk))
             predicted.append(model.winners(scores[-1]))
             drift.add(chunk)
-        sha256 = None if is_example(source) else digest(source)
+        contents = None if is_example(source) else digest(source).contents
     drift.finish()
-    return PredictedRows(np.concatenate(true), np.concatenate(predicted), np.concatenate(scores), sha256)
+    return PredictedRows(np.concatenate(true), np.concatenate(predicted), np.concatenate(scores), contents)

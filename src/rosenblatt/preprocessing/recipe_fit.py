@@ -179,7 +179,7 @@ def _complete(
             [blocks[place] for place in places],
             [lost[place] for place in places],
         ),
-        *scaling.note(choices.scale),
+        *(scaling.note(choices.scale) if used.any() and statistics.varies else ()),
     )
     return replace(
         recipe,

@@ -92,7 +92,7 @@ class ProbabilityTest:
 def _log_loss(probabilities: FloatArray, codes: IntArray) -> float:
     """A probability of 0 counts as the smallest distance from 1 that a float has, as in scikit-learn."""
     tiny = np.finfo(np.float64).eps
-    return -float(np.log(np.clip(probabilities[np.arange(len(codes)), codes], tiny, 1.0)).mean())
+    return abs(float(np.log(np.clip(probabilities[np.arange(len(codes)), codes], tiny, 1.0)).mean()))  # no -0.0
 
 
 def _brier(probabilities: FloatArray, codes: IntArray) -> float:

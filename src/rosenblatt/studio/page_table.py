@@ -177,7 +177,7 @@ def _listed_headers(headers: Sequence[str], label: str | None = None) -> list[st
 def _classes(data: Data, labels: Array) -> tuple[list[str], IntArray, list[str]]:
     """Return (names, codes, notes); of more than six classes the five most frequent, and the others as one."""
     classes, codes = np.unique(labels, return_inverse=True)
-    check_classes(data, classes)
+    check_classes(data.source, classes, data.n_rows)
     if classes.dtype.kind in "iu" and len(classes) > min(MAX_INTEGER_CLASSES, max(MAX_CLASSES, data.n_rows // 4)):
         values = plural(len(classes), "distinct value")
         raise DataError(data.source, f"the labels have {values}: these are quantities, not classes")

@@ -23,7 +23,7 @@ from ..progress import ProgressCallback, progress_callback
 from ..reporting.text import quoted_list
 from ..svm.not_separable import NotSeparable
 from .kept import Kept, bytes_of_rows
-from .preparation import Prepared, Split, check_classes, prepare, require_labels
+from .preparation import Prepared, Split, check_several_classes, prepare, require_labels
 from .request import AUTO, OF_TEXT, PARAMETERS_OF_MANY_ROWS, PARAMETERS_OF_TEXT, SINGLE_PASS, TUNED, Request
 from .tuning_plan import has_few_products
 from .tuning_record import TuningRecord
@@ -78,7 +78,7 @@ def choose(
         return Choice(request)
     started = time.perf_counter()
     classes, codes = classes_and_codes(typed_labels(require_labels(data)))
-    check_classes(data, classes)
+    check_several_classes(data.source, classes)
     asked = request
     if request.algorithm == AUTO:
         request = _for_rows(request, None if request.tune else prepared or prepare(request, Split(data)))

@@ -104,10 +104,10 @@ def prepare_comparison(request: Request) -> Comparison:
     Without a test file and a share to hold out, the test is a cross-validation, unless rows are many or a class has only one.
     """
     data = read(request.data, request.options)
+    classes, codes = classes_and_codes(typed_labels(require_labels(data)))
+    check_classes(data.source, classes, data.n_rows)
     if request.test is not None or request.holdout is not None:
         return Comparison(_consulted(request, data, prepare(request, hold_out(request, data))))
-    classes, codes = classes_and_codes(typed_labels(require_labels(data)))
-    check_classes(data, classes)
     fewest = int(np.bincount(codes).min())
     n_folds = request.cv or min(fewest, _default_folds(data))
     if n_folds < 2:
@@ -125,7 +125,7 @@ def _default_folds(data: Data) -> int:
 
 
 def _consulted(request: Request, data: Data, prepared: Prepared, *, folds: bool = False) -> Prepared:
-    return replace(prepared, notes=(*prepared.notes, *consult(request, data, prepared, folds=folds)))
+    return replace(prepared, notes=(*prepared.notes, *map(str, consult(request, data, prepared, folds=folds))))
 
 
 def choose_algorithms(rows: Comparison, names: list[str] | None) -> tuple[list[str], list[str]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -96,7 +96,7 @@ class Judgment:
         """The share of each class that is predicted as it; of many classes the lowest."""
         recall, present = self.confusion.recall, np.flatnonzero(self.sizes)
         order = present if len(present) <= LISTED_CLASSES else present[np.argsort(recall[present], kind="stable")]
-        listed = [f"{self.names[k]} {percent(recall[k])} of {count(int(self.sizes[k]))}" for k in order.tolist()]
+        listed = [f"{self.names[k]}: {percent(recall[k])} of {count(int(self.sizes[k]))}" for k in order.tolist()]
         return ("" if len(present) <= LISTED_CLASSES else "lowest: ") + comma_list(listed, LISTED_CLASSES)
 
     @property
@@ -115,21 +115,42 @@ class Judgment:
             names = join_and([self._name(k) for k in never], LISTED_CLASSES)
             rows = f"{count(int(self.sizes[never].sum()))} of {plural(self.confusion.rows, self.noun)}"
             found.append(f"The model never predicts {names} ({rows}).")
-        guess, test = self._name(self.guess), self.confusion
-        if not self.for_errors:
-            return tuple(found)
-        if test.rows and test.errors >= self.baseline_errors:
-            found.append(f"The model is no better than always predicting {guess}.")
-        elif test.rows and not self.no_test and self.baseline <= test.interval[1]:
+        if self.only_class is not None:
+            rows, name = plural(self.confusion.rows, self.noun), self._name(self.only_class)
+            found.append(f"All {rows} are {name}: they do not show whether other classes are recognized.")
+        elif self.standing == "no better":
+            found.append(f"The model is no better than always predicting {self._name(self.guess)}.")
+        elif self.standing == "unclear":
+            guess = self._name(self.guess)
             found.append(f"The interval covers the baseline: the model may be no better than always predicting {guess}.")
         return tuple(found)
 
+    @property
+    def only_class(self) -> int | None:
+        """The class of all rows of the test, if they have one class."""
+        present = np.flatnonzero(self.sizes).tolist()
+        return present[0] if len(present) == 1 and len(self.names) > 1 else None
+
+    @property
+    def standing(self) -> Literal["better", "unclear", "no better"] | None:
+        """How the model compares with the baseline; None if its threshold has another goal, or without rows."""
+        if not self.for_errors or not self.confusion.rows:
+            return None
+        if self.confusion.errors >= self.baseline_errors:
+            return "no better"
+        unclear = not self.no_test and self.baseline <= self.confusion.interval[1]
+        return "unclear" if unclear else "better"
+
     def to_dict(self) -> dict[str, Any]:
         """The baseline, the recall and the warnings as plain values."""
-        baseline = {"label": self.names[self.guess], "errors": self.baseline_errors, "error": self.baseline}
+        baseline = {
+            "label": self.names[self.guess], "errors": self.baseline_errors, "error": self.baseline, "model": self.standing,
+        }  # fmt: skip
         shares = zip(self.names, self.sizes.tolist(), self.confusion.recall.tolist(), strict=True)
         recall = {name: share for name, rows, share in shares if rows}
-        return {"baseline": baseline, "recall": recall, "warnings": list(self.warnings)}
+        never = [self.names[k] for k in self.never_predicted]
+        facts = {"never_predicted": never, "tested_on_training_rows": bool(self.no_test)}
+        return {"baseline": baseline, "recall": recall, **facts, "warnings": list(self.warnings)}
 
     def _name(self, code: int) -> str:
         return repr(self.names[code])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,8 @@ from ..array_types import Array, FloatArray, IntArray, Matrix
 from ..data.csr import CSRMatrix
 from ..data.readers import Options, is_example
 from ..data.readers.kinds import forms_of
+from ..data.readers.read import Digest, open_source, read
 from ..data.readers.read import digest as digest_of
-from ..data.readers.read import open_source, read
 from ..data.readers.sources import Source
 from ..data.table import Data, DataError, as_text, codes_of, rounded_integers, typed_labels
 from ..preprocessing.recipe import Recipe
@@ -54,7 +54,7 @@ class Prepared:
     notes: tuple[str, ...] = ()
     positions: IntArray | None = None  # positions of the training rows in the file; None if all rows are training rows
     rounded: DataError | None = None  # why nothing can be proved about the training rows, see `rounded_integers`
-    test_sha256: str | None = None  # of the test file, if there is one
+    test_digest: Digest | None = None  # of the test file, if there is one
 
     @property
     def codes(self) -> IntArray:
@@ -72,8 +72,8 @@ class Prepared:
             estimator.__dict__.pop("_rounded", None)
 
 
-def read_with_digest(request: Request) -> tuple[Data, str | None]:
-    """Read the training file; return its rows and its SHA-256, which built-in examples lack."""
+def read_with_digest(request: Request) -> tuple[Data, Digest | None]:
+    """Read the training file; return its rows and its digest, which built-in examples lack."""
     with open_source(request.data) as source:
         data = read(source, request.options)
         require_labels(data)
@@ -115,17 +115,17 @@ def prepare(request: Request, split: Split) -> Prepared:
     data, test = split.train, split.test
     check_weight_count(data, len(np.unique(as_text(require_labels(data)))))
     recipe = learn_recipe(request, [data])
-    test_sha256 = None
+    test_digest = None
     unread = test if isinstance(test, Source) else request.test if test is None else None
     if unread is not None:
         with open_source(unread) as source:
             test = read(source, options_for_recipe(recipe, request.options, data))
-            test_sha256 = None if is_example(source) else digest_of(source)
+            test_digest = None if is_example(source) else digest_of(source)
     if recipe.width == 0:
         raise DataError(data.source, "the file has no columns besides the labels")
     y = typed_labels(require_labels(data))
     classes = np.unique(y)
-    check_classes(data, classes)
+    check_several_classes(data.source, classes)
     notes = tuple(note for note in (data.note, *recipe.notes, split.untested) if note)
     X, rounded = as_matrix(recipe.rows(data)), rounded_integers(data)
     assert not isinstance(test, Source)
@@ -134,7 +134,7 @@ def prepare(request: Request, split: Split) -> Prepared:
     X_test, codes_test = as_matrix(recipe.rows(test)), codes_of(test, classes)
     if request.holdout_share is not None:
         notes += untested_classes(classes, np.bincount(codes_test, minlength=len(classes)))
-    return Prepared(recipe, classes, X, y, X_test, codes_test, notes, data.positions, rounded, test_sha256)
+    return Prepared(recipe, classes, X, y, X_test, codes_test, notes, data.positions, rounded, test_digest)
 
 
 def untested_classes(classes: Array, test_rows: IntArray) -> tuple[str, ...]:
@@ -166,19 +166,27 @@ def _check_width(data: Data) -> Data:
     return data
 
 
-def check_classes(data: Data, classes: Array) -> None:
-    """Refuse labels of one class only, labels that are quantities, and labels of which almost every row has its own."""
-    if len(classes) < 2:
-        raise DataError(data.source, f"all rows have the label {classes.tolist()[0]!r}; at least two classes are needed")
-    too_many = len(classes) > min(MAX_FRACTION_CLASSES, max(2, data.n_rows // 2))
+def check_classes(source: str, classes: Array, rows: int) -> None:
+    """Refuse labels of one class only, labels that are quantities, and labels of which almost every row has its own.
+
+    rows : of the file, of which some may be held out.
+    """
+    check_several_classes(source, classes)
+    too_many = len(classes) > min(MAX_FRACTION_CLASSES, max(2, rows // 2))
     distinct = f"the labels have {count(len(classes))} distinct values"
     other = "use --label to name another column"
     if too_many and classes.dtype.kind == "U" and all(map(_is_number, classes.tolist())):
         sentence = f"{distinct}: these are quantities, not classes"
-        raise DataError(data.source, sentence, option="--label", advice=f"{other}, or replace them by a few classes")
-    if data.n_rows >= MIN_ROWS_OF_CLASSES and 2 * len(classes) > data.n_rows:
-        sentence = f"{distinct} in {count(data.n_rows)} rows: these are quantities, ids or texts, not classes"
-        raise DataError(data.source, sentence, option="--label", advice=other)
+        raise DataError(source, sentence, option="--label", advice=f"{other}, or replace them by a few classes")
+    if rows >= MIN_ROWS_OF_CLASSES and 2 * len(classes) > rows:
+        sentence = f"{distinct} in {count(rows)} rows: these are quantities, ids or texts, not classes"
+        raise DataError(source, sentence, option="--label", advice=other)
+
+
+def check_several_classes(source: str, classes: Array) -> None:
+    """Refuse labels of one class only."""
+    if len(classes) < 2:
+        raise DataError(source, f"all rows have the label {classes.tolist()[0]!r}; at least two classes are needed")
 
 
 def _is_number(label: str) -> bool:
@@ -213,7 +221,7 @@ def options_for_recipe(recipe: Recipe, options: Options, data: Data) -> Options:
 
 
 def describe_provenance(
-    request: Request, data: Data, digest: str | None, rows: int, test_digest: str | None = None
+    request: Request, data: Data, digest: Digest | None, rows: int, test_digest: Digest | None = None
 ) -> dict[str, Any]:
     """Describe the data of a model and how files are read for it."""
     options = request.options
@@ -221,12 +229,25 @@ def describe_provenance(
     forms = {name: form.to_json() for name, form in forms_of(data).items()}
     return {
         "data": request.data,
-        "sha256": digest,
+        **_digests(digest, ""),
         "rows": rows,
         "columns": int(data.features.shape[1]),
-        "test_sha256": test_digest,
+        **_digests(test_digest, "test_"),
         "reading": {name: value for name, value in reading.items() if value is not None} | ({"forms": forms} if forms else {}),
     }
+
+
+def _digests(digest: Digest | None, prefix: str) -> dict[str, str | None]:
+    """The entries of a provenance for a file; the digest of its contents is one of them if the file is compressed."""
+    entries = {f"{prefix}sha256": None if digest is None else digest.file}
+    differs = digest is not None and digest.contents != digest.file
+    return entries | ({f"{prefix}contents_sha256": digest.contents} if digest is not None and differs else {})
+
+
+def contents_digest(provenance: Mapping[str, Any], prefix: str = "") -> str | None:
+    """The digest of the contents of the training file that a provenance has, or with the prefix "test_" of the test file."""
+    found: str | None = provenance.get(f"{prefix}contents_sha256", provenance.get(f"{prefix}sha256"))
+    return found
 
 
 def as_matrix(rows: FloatArray | CSRMatrix) -> Matrix:

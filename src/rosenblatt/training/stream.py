@@ -13,31 +13,35 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..array_types import Array, BoolArray, IntArray, Matrix
+from ..array_types import Array, BoolArray, Matrix
 from ..data.cache import Cache, cache_key, open_if_current
 from ..data.cache_header import OutdatedCacheError
 from ..data.cache_writer import CacheWriter, temporary_caches
 from ..data.csr import CSRMatrix
 from ..data.readers import is_example
 from ..data.readers.read import chunks, open_source
-from ..data.readers.sources import Source
+from ..data.readers.read import digest as digest_of
+from ..data.readers.sources import Source, display_name
 from ..data.table import Data, as_text, codes_of, typed_labels
-from ..estimators.base import LinearClassifier, StreamingObstacle
-from ..estimators.row_weights import weights_of_classes
+from ..estimators.base import LinearClassifier
 from ..preprocessing.recipe import Recipe
 from ..progress import Progress, ProgressCallback
+from ..proofs.doctor.findings import Finding
+from ..proofs.doctor.label_findings import label_quantities
 from ..reporting.text import percent, plural
 from ..scores import linear_scores, winners
-from .consultation import about_classes, about_columns
+from .cached_fits import confusion_from_cache, fit_from_cache
+from .consultation import about_classes, about_columns, about_rows, about_scales, about_spellings, few_possible_rows
 from .metrics import Confusion
 from .preparation import (
+    as_matrix,
     check_classes,
     check_weight_count,
     describe_provenance,
@@ -45,8 +49,10 @@ from .preparation import (
     options_for_recipe,
     reason_without_test,
     require_labels,
+    untested_classes,
 )
 from .request import AUTO, SINGLE_PASS, Request, option_of
+from .row_copies import RowSample
 from .split import Holdout
 from .train import Outcome, PassRecord, messages_of, record_fit, same_file, timed
 
@@ -65,6 +71,7 @@ class Caches(NamedTuple):
     recipe: Recipe
     provenance: dict[str, Any]
     notes: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
 
 
 def train_stream(
@@ -110,7 +117,7 @@ def train_stream(
             fit_from_cache(estimator, caches.train)
         test = None if caches.test is None else _count_errors(estimator, caches.test)
         sample = sample_rows(caches.train)
-        classes = about_classes(request, caches.train.classes, caches.train.counts)
+        findings = (*caches.findings, *about_classes(request, caches.train.classes, caches.train.counts))
         order = [FILE_ORDER_NOTE] if in_file_order else []
         return Outcome(
             request,
@@ -123,8 +130,9 @@ def train_stream(
             seconds=times.fit,
             total_seconds=time.perf_counter() - started,
             compile_seconds=times.compile,
-            test_is_training_file=same_file(request, caches.provenance.get("sha256"), caches.provenance.get("test_sha256")),
-            notes=(*caches.notes, *order, *classes, *messages_of(warned, estimator.stop_)),
+            test_is_training_file=same_file(request, caches.provenance),
+            notes=(*caches.notes, *map(str, findings), *order, *messages_of(warned, estimator.stop_)),
+            findings=findings,
             sample=sample,
             provenance=caches.provenance,
         )
@@ -164,7 +172,7 @@ def _open_caches(
     tested = request.test is not None or request.holdout_share is not None
     reading = {**asdict(replace(request.options, max_memory=None)), "test": request.test and cache_key(request.test)}
     made = request.degree, request.scale, request.text_features
-    key = cache_key(request.data, reading, *made, request.holdout_share, request.seed, 3)
+    key = cache_key(request.data, reading, *made, request.holdout_share, request.seed, 4)
     rebuilt: tuple[str, ...] = ()
     if cache_path is None:
         train, test = stack.enter_context(temporary_caches(beside, 2))
@@ -184,16 +192,17 @@ def _reopened(train: Cache, test: Cache | None) -> Caches:
     notes = train.notes
     arrays = {name: np.array(values, dtype) for name, (dtype, values) in notes["arrays"].items()}
     used = f"the cache {train.path} was used again"
-    return Caches(train, test, Recipe.from_parts(notes["recipe"], arrays), notes["provenance"], (*notes["notes"], used))
+    findings = tuple(Finding(**each) for each in notes["findings"])
+    recipe = Recipe.from_parts(notes["recipe"], arrays)
+    return Caches(train, test, recipe, notes["provenance"], (*notes["notes"], used), findings)
 
 
 def _build_caches(request: Request, train: Path, test: Path | None, key: str, watch: ProgressCallback | None) -> Caches:
     """Read the file twice: fit the recipe, then write the features of the training rows and of the test rows."""
-    labels: set[str] = set()
-    heads: list[Data] = []
-    recipe = learn_recipe(request, _training_rows(request, labels, heads, watch), in_memory=False)
-    classes = np.unique(typed_labels(np.array(sorted(labels), object)))
-    check_classes(heads[0], classes)
+    scan = _Scan()
+    recipe = learn_recipe(request, _training_rows(request, scan, watch), in_memory=False)
+    classes = np.unique(typed_labels(np.array(sorted(scan.labels), object)))
+    check_classes(display_name(request.data), classes, scan.rows)
     with contextlib.ExitStack() as stack:
         training = _FeatureWriter(train, recipe, classes, key, stack)
         testing = None if test is None else _FeatureWriter(test, recipe, classes, key, stack)
@@ -204,7 +213,7 @@ def _build_caches(request: Request, train: Path, test: Path | None, key: str, wa
                 training.write(chunk.take(~held))
                 if testing is not None and held.any():
                     testing.write(chunk.take(held))
-            digest = source.sha256 or ""
+            digest = digest_of(source)
         assert first is not None
         test_digest = None
         if request.test is not None and testing is not None:
@@ -213,18 +222,36 @@ def _build_caches(request: Request, train: Path, test: Path | None, key: str, wa
                 for chunk in chunks(file, options, CHUNK_BYTES):
                     require_labels(chunk)
                     testing.write(chunk)
-                test_digest = None if is_example(file) else file.sha256
+                test_digest = None if is_example(file) else digest_of(file)
         untested = reason_without_test(request) if testing is not None and not testing.rows else None
-        notes = tuple(note for note in (first.note, *recipe.notes, *about_columns(first), untested) if note)
+        notes = tuple(note for note in (first.note, *recipe.notes, untested) if note)
+        if request.holdout_share is not None and testing is not None and testing.rows:
+            notes += untested_classes(classes, testing.counts)
         provenance = describe_provenance(request, first, digest, training.rows, test_digest)
+        test_sample = None if testing is None or not testing.rows else testing.sample
+        tested = test_sample is not None and not same_file(request, provenance) and not few_possible_rows(first, recipe)
+        findings = (
+            *about_columns(first, request.options),
+            *about_spellings(recipe, classes),
+            *about_rows(training.sample, test_sample, tested),
+            *label_quantities(classes.tolist(), training.rows, first.label_name),
+            *about_scales(request, recipe),
+        )
         meta, arrays = recipe.to_parts()
         plain = {name: (array.dtype.str, array.tolist()) for name, array in arrays.items()}
-        stored = {"recipe": meta, "arrays": plain, "provenance": provenance, "notes": list(notes), "tested": untested is None}
+        stored: dict[str, Any] = {
+            "recipe": meta,
+            "arrays": plain,
+            "provenance": provenance,
+            "notes": list(notes),
+            "tested": untested is None,
+        }
+        stored["findings"] = [finding.to_dict() for finding in findings]
         for writer in (training, testing):
             if writer is not None:
                 writer.close(stored)
-    tested = test is not None and testing is not None and testing.rows > 0
-    return Caches(Cache.open(train), Cache.open(test) if tested and test is not None else None, recipe, provenance, notes)
+    test_cache = None if test is None or testing is None or not testing.rows else Cache.open(test)
+    return Caches(Cache.open(train), test_cache, recipe, provenance, notes, findings)
 
 
 class _FeatureWriter:
@@ -234,6 +261,7 @@ class _FeatureWriter:
         self._path, self._recipe, self._classes, self._key, self._stack = path, recipe, classes, key, stack
         self._writer: CacheWriter | None = None
         self._sparse = False
+        self.sample, self.counts = RowSample(), np.zeros(len(classes), np.int64)
 
     @property
     def rows(self) -> int:
@@ -244,21 +272,32 @@ class _FeatureWriter:
         if self._writer is None:
             self._sparse = isinstance(features, CSRMatrix)
             self._writer = self._stack.enter_context(CacheWriter(self._path, sparse=self._sparse, key=self._key))
-        self._writer.append(features, codes_of(data, self._classes))
+        codes = codes_of(data, self._classes)
+        self._writer.append(features, codes)
+        self.sample.add(as_matrix(features), codes)
+        self.counts += np.bincount(codes, minlength=len(self._classes))
 
     def close(self, notes: dict[str, Any]) -> None:
         if self._writer is not None:
             self._writer.close(self._classes, width=self._recipe.width if self._sparse else None, notes=notes)
 
 
-def _training_rows(request: Request, labels: set[str], heads: list[Data], watch: ProgressCallback | None) -> Iterator[Data]:
-    """Yield the training rows of the file in chunks; collect their labels, and the first chunk in `heads`."""
+@dataclass
+class _Scan:
+    """What the first reading of the file has found: the labels of the training rows, and the rows of the file."""
+
+    labels: set[str] = field(default_factory=set)
+    rows: int = 0
+
+
+def _training_rows(request: Request, scan: _Scan, watch: ProgressCallback | None) -> Iterator[Data]:
+    """Yield the training rows of the file in chunks; collect their labels."""
     with Source(request.data) as source:
         for chunk, held in _parts(request, source, watch, "scanning"):
             training = chunk.take(~held)
-            labels.update(str(label) for label in np.unique(as_text(require_labels(training))).tolist())
-            heads[:] = heads or [training]
-            check_weight_count(training, len(labels))
+            scan.rows += chunk.n_rows
+            scan.labels.update(str(label) for label in np.unique(as_text(require_labels(training))).tolist())
+            check_weight_count(training, len(scan.labels))
             yield training
 
 
@@ -306,108 +345,3 @@ def sample_rows(cache: Cache) -> tuple[Matrix, Array]:
     blocks = [rows for rows, _ in parts]
     rows: Matrix = sp.vstack(blocks, format="csr") if cache.header.sparse else np.concatenate(blocks)
     return rows, cache.classes[codes]
-
-
-# --- fits from a cache -----------------------------------------------------------------------------------------------------
-
-
-Estimator = TypeVar("Estimator", bound=LinearClassifier)
-
-
-def fit_from_cache(estimator: Estimator, cache: Cache) -> Estimator:
-    """Fit an estimator on the rows of a cache, in memory that does not grow with the rows.
-
-    The weights equal, bit for bit, those of ``estimator.fit`` on the same rows in memory (see the module). No log is kept.
-
-    Parameters
-    ----------
-    estimator : LinearClassifier
-        Its `order` decides how rows are visited: "cyclic" reads the cache from first to last; "permuted" and "random" jump
-        about in it, which is slow if the cache does not fit in the free memory.
-    cache : Cache
-
-    Returns
-    -------
-    LinearClassifier
-        The estimator, fitted.
-
-    Raises
-    ------
-    ValueError
-        If the estimator, with its parameters, needs the rows in memory.
-    CacheError
-        If a block of the cache does not match its checksum; the estimator stays as it was.
-    """
-    obstacle = estimator._streaming_obstacle()
-    if obstacle is not None:
-        raise ValueError(_describe_obstacle(type(estimator).__name__, obstacle))
-    learner: Any = estimator
-    with learner._unchanged_on_error():
-        learner._check_parameters()
-        learner._check_two_classes(cache.classes)
-        learner._check_streaming_shape(*cache.shape)
-        problem = cache.problem(
-            multiclass=learner._multiclass,
-            x0=learner._x0,
-            order=learner._order,
-            class_weights=_class_weights(learner, cache),
-            check_first=not (learner._checks_rows_as_read and learner._order == "cyclic"),
-        )
-        learner.__dict__.pop("feature_names_in_", None)
-        learner.n_features_in_ = cache.shape[1]
-        learner._learn(problem, cache.classes, cache.check_values)
-        cache.check()  # what a run that ended early has not read may have been counted in its margin
-    return estimator
-
-
-def _describe_obstacle(estimator: str, obstacle: StreamingObstacle) -> str:
-    if obstacle.parameter is None:
-        return f"{estimator} {obstacle.reason}: use fit"
-    instead = " or ".join(f"{obstacle.parameter}={value!r}" for value in obstacle.instead)
-    return f"{obstacle.parameter}={obstacle.value!r} {obstacle.reason}: use {instead}, or fit"
-
-
-def _class_weights(learner: LinearClassifier, cache: Cache) -> Array | None:
-    if learner._class_weight is None:
-        return None
-    weights: Array = weights_of_classes(learner._class_weight, cache.classes, cache.counts)
-    if not weights.all():
-        label = cache.classes[weights == 0.0].tolist()[0]
-        raise ValueError(f"class_weight gives class {label!r} no weight: leave its rows out of the file instead")
-    return weights
-
-
-def confusion_from_cache(
-    predict: Callable[[Matrix], Array], cache: Cache, labels: Array | list[Any] | None = None
-) -> tuple[Array, IntArray]:
-    """Count how `predict` labels the rows of a cache, chunk by chunk.
-
-    Parameters
-    ----------
-    predict : callable
-        Returns a label for each row of a matrix.
-    cache : Cache
-    labels : array, optional
-        Labels that `predict` may return; those of the cache are added.
-
-    Returns
-    -------
-    labels : array of shape (n_labels,)
-        All labels, sorted.
-    counts : array of shape (n_labels, n_labels)
-        Rows by true label (down) and predicted label (across).
-    """
-    known = cache.classes if labels is None else np.union1d(np.asarray(labels), cache.classes)
-    own, k = np.searchsorted(known, cache.classes), len(known)
-    counts = np.zeros(k * k, np.int64)
-    for start, stop in cache.row_ranges(fraction=4):  # a quarter, since scores and copies in `predict` take memory, too
-        given = np.asarray(predict(cache.chunk(start, stop)))
-        places = np.minimum(np.searchsorted(known, given), k - 1)
-        unknown = given[known[places] != given].tolist()
-        if unknown:
-            raise ValueError(
-                f"labels must contain all predicted labels, got {known.tolist()}, and {unknown[0]!r} was predicted"
-            )
-        counts += np.bincount(own[cache.codes[start:stop]] * k + places, minlength=k * k)
-        cache.drop(start, stop)
-    return known, counts.reshape(k, k)

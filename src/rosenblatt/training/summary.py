@@ -15,6 +15,7 @@ from .threshold import positive_code
 
 if TYPE_CHECKING:
     from ..estimators.base import LinearClassifier
+    from ..preprocessing.recipe import Recipe
     from ..probabilities.measures import ProbabilityTest
     from .train import Outcome
 
@@ -141,6 +142,8 @@ def as_dict(outcome: Outcome) -> dict[str, Any]:
         "classes": outcome.classes.tolist(),
         "notes": list(outcome.notes),
         "tuning": None if outcome.tuning is None else outcome.tuning.to_dict(),
+        "findings": [finding.to_dict() for finding in outcome.findings],
+        "preparation": _preparation(outcome.recipe),
         "algorithm": outcome.request.algorithm,
         "estimator": type(estimator).__name__,
         "parameters": {name: _plain(value) for name, value in estimator.get_params().items()},
@@ -162,6 +165,16 @@ def as_dict(outcome: Outcome) -> dict[str, Any]:
         "verdict": None if certificate is None else certificate.verdict,
         "seconds": {"learning": outcome.seconds, "compiling": outcome.compile_seconds, "all": outcome.total_seconds},
     }
+
+
+def _preparation(recipe: Recipe) -> dict[str, Any]:
+    """How columns became features: the scaling, the columns left out, and the missing cells of each column."""
+    facts, missing = recipe.facts, {}
+    if facts is not None:
+        numbers = recipe.number_names or recipe.feature_names[: len(facts.missing)]
+        counts = [*facts.missing.tolist(), *facts.string_missing.tolist()]
+        missing = {name: n for name, n in zip([*numbers, *(block.name for block in recipe.strings)], counts, strict=True) if n}
+    return {"scale": recipe.scale, "dropped": list(recipe.constant), "missing": missing}
 
 
 def pool(folds: tuple[Confusion, ...]) -> Confusion:

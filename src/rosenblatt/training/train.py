@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,12 +14,14 @@ import numpy as np
 from ..array_types import Array, FloatArray, IntArray, Matrix
 from ..certificates.statements import Separable
 from ..data.problem import classes_and_codes
+from ..data.readers.read import Digest
 from ..data.readers.sources import Source
 from ..data.table import Data, DataError, typed_labels
 from ..estimators.calibration import TooFewRowsError
 from ..preprocessing.recipe import Recipe
 from ..probabilities.measures import ProbabilityTest
 from ..progress import Progress, ProgressCallback, progress_callback
+from ..proofs.doctor.findings import Finding
 from ..proofs.likelihood import NoMaximum
 from ..svm.not_separable import NotSeparable
 from .choose import Choice, check_tunable, choose
@@ -28,6 +30,8 @@ from .metrics import Confusion
 from .preparation import (
     Prepared,
     Split,
+    check_classes,
+    contents_digest,
     describe_provenance,
     hold_out,
     prepare,
@@ -101,6 +105,8 @@ class Outcome:
         Whether the test file is the training file.
     notes : tuple of str
         Sentences about the data and the fit.
+    findings : tuple of Finding
+        What was noticed in the rows; their sentences are among the notes.
     prepared : Prepared or None
         The rows, unless they were streamed.
     sample : tuple of (Matrix, Array) or None
@@ -128,6 +134,7 @@ class Outcome:
     compile_seconds: float = 0.0
     test_is_training_file: bool = False
     notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     prepared: Prepared | None = None
     sample: tuple[Matrix, Array] | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
@@ -171,14 +178,16 @@ def train(request: Request, watch: ProgressCallback | None = None) -> Outcome:
 def train_data(
     request: Request,
     data: Data,
-    digest: str | None = None,
+    digest: Digest | None = None,
     watch: ProgressCallback | None = None,
     *,
     test: Data | Source | None = None,
 ) -> Outcome:
     """Train the model of a request on rows that were read from a file with this digest; `test`: in place of a test file."""
     started = time.perf_counter()
-    request = request.with_classes(lambda: np.unique(typed_labels(require_labels(data))))
+    classes = np.unique(typed_labels(require_labels(data)))
+    check_classes(data.source, classes, data.n_rows)
+    request = request.with_classes(lambda: classes)
     split = hold_out(request, data) if test is None else Split(data, test)
     check_tunable(request, split.train)
     asked, (prepared, choice) = request, _prepare_and_choose(request, split, watch)
@@ -191,8 +200,9 @@ def train_data(
     of_features = certificate
     if prepared.recipe.scales and isinstance(certificate, Separable) and estimator._bounded_run() is not None:
         of_features = certify_rows(request, prepared.X, prepared.y)
-    same = same_file(request, digest, prepared.test_sha256)
-    notes = consult(request, data, prepared, folds=bool(folds), same_file=same)
+    provenance = describe_provenance(request, data, digest, len(prepared.y), prepared.test_digest)
+    same = same_file(request, provenance)
+    findings = consult(request, data, prepared, folds=bool(folds), same_file=same)
     return Outcome(
         request,
         prepared.recipe,
@@ -210,9 +220,10 @@ def train_data(
         total_seconds=time.perf_counter() - started,
         compile_seconds=fitted.compile_seconds,
         test_is_training_file=same,
-        notes=(*prepared.notes, *notes, *choice.notes, *fitted.warnings),
+        notes=(*prepared.notes, *map(str, findings), *choice.notes, *fitted.warnings),
+        findings=findings,
         prepared=prepared,
-        provenance=describe_provenance(request, data, digest, len(prepared.y), prepared.test_sha256),
+        provenance=provenance,
         tuning=tuning if asked.tune else None,
     )
 
@@ -272,9 +283,11 @@ def timed() -> Iterator[Times]:
     times.fit = seconds - times.compile
 
 
-def same_file(request: Request, digest: str | None, test_digest: str | None) -> bool:
-    """Whether the test file of a request is its training file, by name or by contents."""
-    return request.test is not None and (request.test == request.data or (digest is not None and digest == test_digest))
+def same_file(request: Request, provenance: Mapping[str, Any]) -> bool:
+    """Whether the test file of a request is its training file, by name or by contents, as copied or compressed."""
+    contents = contents_digest(provenance)
+    same = contents is not None and contents == contents_digest(provenance, "test_")
+    return request.test is not None and (request.test == request.data or same)
 
 
 @contextlib.contextmanager

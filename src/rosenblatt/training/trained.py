@@ -251,16 +251,16 @@ def _train(
         if isinstance(data, str | os.PathLike):
             if y is not None:
                 raise ValueError("y is for rows in memory: name the label column of a file with label")
-            rows, sha256 = read_with_digest(request)
+            rows, file_digest = read_with_digest(request)
         elif is_frame(data):
             label = request.options.label
             name = label or str(getattr(y, "name", None) or "label")
             request = replace(request, options=replace(request.options, label=label if y is None else name))
             source = stack.enter_context(frame_source(data, y, name))
-            rows, sha256 = read(source, request.options), digest(source)
+            rows, file_digest = read(source, request.options), digest(source)
         else:
-            rows, sha256 = _labeled(data, y), None
-        outcome = train_data(request, rows, sha256, test=tested)
+            rows, file_digest = _labeled(data, y), None
+        outcome = train_data(request, rows, file_digest, test=tested)
     return _trained(replace(outcome, notes=tuple(map(in_python, outcome.notes))))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import random
 import struct
@@ -52,7 +53,9 @@ def test_the_file_of_rows_is_read(tmp_path: Path, members: dict[str, bytes], nam
     with open_source(path) as source:
         found = read(source)
         assert plain(found) | {"note": None} == expected
-        assert len(digest(source)) == 64
+        found = digest(source)
+        assert found.file == hashlib.sha256(path.read_bytes()).hexdigest()
+        assert found.contents in {hashlib.sha256(each).hexdigest() for each in (CSV, JSONL)}
     with Source("-", io.BytesIO(path.read_bytes())) as pipe:
         assert plain(read(pipe)) | {"note": None} == expected
     assert sum(chunk.n_rows for chunk in chunks(path, Options(), 20)) == 12

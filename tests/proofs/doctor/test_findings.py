@@ -152,3 +152,21 @@ def test_a_range_is_written_with_the_digits_that_show_it():
     text = " ".join(str(rb.doctor([[1.0], [1.001]], [0, 1])).split())
     assert "Column 0 ranges from 1 to 1.001" in text
     assert "1 column separates 2 rows for most labelings" in text
+
+
+def test_all_classes_with_fewest_rows_are_named() -> None:
+    rng = np.random.default_rng(0)
+    found = only(checked(rng.normal(size=(60, 2)), ["b", "c", *["a"] * 58], time_limit=2.0), "imbalance")
+    assert found.sentence.startswith("Classes 'b' and 'c' have only 1 row each of 60; always predicting 'a' misclassifies")
+    assert found.sentence.endswith("Everything learned about each of these classes depends on a single row.")
+    assert found.evidence["classes"] == ["b", "c"]
+
+
+def test_equal_columns_and_spellings_are_findings_in_python_too() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=40)
+    found = checked(np.column_stack([x, rng.normal(size=40), x]), np.array(["Yes", "no", "yes", "no"] * 10), time_limit=2.0)
+    assert only(found, "equal_columns").sentence == (
+        "Columns 0 and 2 are equal, and one of them is enough: exclude the other (np.delete(X, 2, axis=1))."
+    )
+    assert only(found, "spellings").evidence["spellings"] == [["Yes", "yes"]]

@@ -38,7 +38,9 @@ def test_missing_cells_and_rows_that_are_there_twice_hide_no_identifier() -> Non
     assert identifier(np.concatenate([ids, ids[:5], [np.nan]]), "id") == "ids"
 
 
-@pytest.mark.parametrize("name", ["id", "CustomerID", "customer_id", "PassengerId", "row id", "UUID"])
+@pytest.mark.parametrize(
+    "name", ["id", "CustomerID", "customer_id", "PassengerId", "row id", "UUID", "OrderNumber", "invoice_no", "phone"]
+)
 def test_distinct_integers_are_ids_if_their_name_says_so(name: str) -> None:
     assert identifier(RNG.permutation(10**6)[:100] + 0.0, name) == "ids"
 
@@ -61,6 +63,7 @@ def test_the_first_column_of_a_file_without_header_may_be_an_id() -> None:
         (np.arange(1900.0, 2020.0), "year"),
         (1.6e9 + 3600.0 * np.arange(100), "timestamp"),
         (RNG.permutation(10**6)[:100] + 0.0, "paid"),  # no id, though it ends so
+        (RNG.permutation(10**6)[:100] + 0.0, "number_of_inhabitants"),
         (RNG.normal(size=500), "x"),
         (np.arange(19.0), "x"),
         (np.zeros(50), "id"),

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from ..table import Data, DataError, Table
 from . import FORMATS, Options, is_example
 from .encoding import MARKED, detect_encoding, is_utf8
 from .foreign import HEAD_BYTES, JSON_ARRAY, ZIP_BYTES, check_not_foreign, is_container
+from .ignored import without_ignored
 from .limits import MemoryLimit
 from .sources import COMPRESSED, Source, extension_of
 
@@ -84,7 +85,10 @@ def read(path: str | Path | Source, options: Options | None = None) -> Data:
                 from .containers import table_in
 
                 with table_in(source, options, limit) as table:
-                    return table.noted(_read(table.source, table.options))
+                    source.contains(table.source)
+                    found = table.noted(_read(table.source, table.options))
+                    _drain(table.source)
+                    return found
             return _read(source, options)
         except MemoryError:
             raise DataError(source.name, "the rows do not fit into memory", advice=STREAM_ADVICE) from None
@@ -101,7 +105,9 @@ def chunks(path: str | Path | Source, options: Options | None = None, size: int 
             from .containers import table_in
 
             with table_in(source, options, None) as table:
+                source.contains(table.source)
                 yield from map(table.noted, _chunks(table.source, table.options, size))
+                _drain(table.source)
         else:
             yield from _chunks(source, options, size)
 
@@ -109,13 +115,15 @@ def chunks(path: str | Path | Source, options: Options | None = None, size: int 
 def _read(source: Source, options: Options) -> Data:
     kind = _checked_format(source, options)
     reader, _ = _readers(kind)
-    return _with_absent_columns(_with_encoding(reader(source, options), source, options), options)
+    data = without_ignored(reader(source, options), options)
+    return _with_absent_columns(_with_encoding(data, source, options), options)
 
 
 def _chunks(source: Source, options: Options, size: int) -> Iterator[Data]:
     kind = _checked_format(source, options)
     _, chunk_reader = _readers(kind)
-    for data in chunk_reader(source, options, size):
+    for chunk in chunk_reader(source, options, size):
+        data = without_ignored(chunk, options, whole=False)
         yield _with_absent_columns(_with_encoding(data, source, options), options)
 
 
@@ -255,15 +263,22 @@ def _starts_like_svmlight(text: bytes) -> bool:
     return looks_like_svmlight(b"\n".join(lines[first:]))
 
 
-def digest(source: Source | str) -> str:
-    """SHA-256 of a file on disk, which is read to its end; for an example, of its name."""
-    if isinstance(source, str):
-        import hashlib
+class Digest(NamedTuple):
+    """SHA-256 of a file on disk, and of what is in it: they differ if it is compressed."""
 
-        return hashlib.sha256(source.encode()).hexdigest()
-    while source.sha256 is None and source.read(1 << 20):
+    file: str
+    contents: str
+
+
+def digest(source: Source) -> Digest:
+    """The digests of a file of which rows were read; it is read to its end."""
+    _drain(source)
+    return Digest(source.sha256 or "", source.contents_sha256 or "")
+
+
+def _drain(source: Source) -> None:
+    while (source.sha256 is None or source.contents_sha256 is None) and source.read(1 << 20):
         pass
-    return source.sha256 or ""
 
 
 def _uncompressed_name(path: str | Path) -> str:

@@ -1,4 +1,4 @@
-"""Bytes of a file or of stdin ("-"): decompressed while they are read, with a SHA-256 digest of the file as stored on disk."""
+"""Bytes of a file or of stdin ("-"): decompressed while they are read, with SHA-256 digests of the file and its contents."""
 
 from __future__ import annotations
 
@@ -76,15 +76,29 @@ class Source(io.RawIOBase):
         try:
             head = self._raw.peek(MAGIC_BYTES)
             self.compression = _compression(head, Path(path).suffix.lower(), self.name)
-            self._stream = _decompressed(self._raw, self.compression, self.name)
+            stream = _decompressed(self._raw, self.compression, self.name)
         except BaseException:
             self._raw.close()
             raise
+        self._contents = self._raw if self.compression is None else _Digested(stream)
+        self._stream: Any = self._contents
+        self._table: Source | None = None
 
     @property
     def sha256(self) -> str | None:
         """SHA-256 of the bytes on disk; None until the end has been read."""
         return self._raw.digest.hexdigest() if self._raw.ended else None
+
+    @property
+    def contents_sha256(self) -> str | None:
+        """SHA-256 of the decompressed bytes, or of the table in an archive; None until the end has been read."""
+        if self._table is not None:
+            return self._table.contents_sha256
+        return self._contents.digest.hexdigest() if self._contents.ended else None
+
+    def contains(self, table: Source) -> None:
+        """Name the table of an archive, whose digest is that of the contents."""
+        self._table = table
 
     @property
     def on_disk(self) -> bool:
@@ -161,6 +175,30 @@ class Source(io.RawIOBase):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
+
+
+class _Digested(io.RawIOBase):
+    """Decompressed bytes, digested while they are read."""
+
+    def __init__(self, stream: Any) -> None:
+        import hashlib
+
+        self._stream, self.digest, self.ended = stream, hashlib.sha256(), False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        target = memoryview(buffer).cast("B")
+        n = int(self._stream.readinto(target) or 0)
+        self.ended |= not n and len(target) > 0
+        self.digest.update(target[:n])
+        return n
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.close()
+        super().close()
 
 
 class _Raw(io.RawIOBase):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 import numpy as np
 
@@ -60,6 +61,7 @@ def identifiers_and_leaks(columns: Mapping[str | int, Array], codes: IntArray, f
                 f"{_subject([key])} has dates as numbers, such as {day}: write them as {written} to have them read as dates."
             )
             yield Finding("day_numbers", sentence, {"column": key, "first": int(day)})
+    yield from equal_columns(rest, form)
     known = {finding.evidence["column"] for finding in copied}
     for leak in find_leaks({key: cells for key, cells in rest.items() if key not in known}, codes):
         sentence = (
@@ -79,6 +81,27 @@ def copies(columns: Mapping[str | int, Array], codes: IntArray, form: AdviceForm
         yield Finding("leak", sentence, {"column": key, "errors": 0, "rows": len(codes), "copy": True})
 
 
+def equal_columns(columns: Mapping[str | int, Array], form: AdviceForm) -> Iterator[Finding]:
+    """Columns with the same cells as an earlier one; numbers of two values, such as rare flags, may be equal by chance."""
+    firsts: dict[bytes, list[str | int]] = {}
+    for key, cells in columns.items():
+        values = cells.tolist() if cells.dtype.kind == "O" else (cells + 0.0).tobytes()  # 0.0 for -0.0
+        digest = hashlib.sha256(repr(values).encode() if isinstance(values, list) else values).digest()
+        firsts.setdefault(digest, []).append(key)
+    for keys in firsts.values():
+        if len(keys) > 1 and _varies(columns[keys[0]]):
+            others = "others" if len(keys) > 2 else "other"
+            option = form.exclusion(keys[1 : 1 + MAX_LISTED])
+            sentence = f"{_subject(keys)} are equal, and one of them is enough: exclude the {others} ({option})."
+            yield Finding("equal_columns", sentence, {"columns": keys})
+
+
+def _varies(cells: Array) -> bool:
+    if cells.dtype.kind == "O":
+        return len(set(cells.tolist())) > 1
+    return len(np.unique(cells[~np.isnan(cells)])) > 2
+
+
 def _subject(keys: list[str | int]) -> str:
     names = list(map(describe_column, keys))
     return f"Column{'s' if len(keys) > 1 else ''} {join_and(names, limit=MAX_LISTED)}"
@@ -91,25 +114,30 @@ def _them(keys: list[str | int], form: AdviceForm) -> str:
 # --- scales ----------------------------------------------------------------------------------------------------------------
 
 
-def column_scales(columns: Columns, name: ColumnNames, intercept: bool, possible: bool, form: AdviceForm) -> Iterator[Finding]:
+def column_scales(
+    columns: Columns, name: ColumnNames, intercept: bool, possible: bool, form: AdviceForm, excluded: Container[str | int] = ()
+) -> Iterator[Finding]:
     """Columns of very different range; constant columns; with an intercept, columns far from zero.
 
-    `possible`: whether the rows may be separable, so that there may be a bound on updates.
+    possible : whether the rows may be separable, so that there may be a bound on updates.
+    excluded : columns that are to be excluded anyway.
     """
-    ranges, ratio = columns.ranges, range_ratio(columns.ranges)
+    ranges = columns.ranges
+    used = ~columns.constant & [name.column(c) not in excluded for c in range(len(ranges))]
+    ratio = range_ratio(ranges[used])
     if ratio >= MIN_SCALE_RATIO:
-        varied = np.flatnonzero(~columns.constant)
+        varied = np.flatnonzero(used)
         large, small = (int(varied[pick(ranges[varied])]) for pick in (np.argmax, np.argmin))
         yield _scales(columns, name, large, small, ratio, possible, form)
     if len(constant := np.flatnonzero(columns.constant & (intercept | (columns.minimum == 0)))):
-        keys: list[str | int] = [c if name.names is None else name.names[c] for c in constant.tolist()]
+        keys = list(dict.fromkeys(map(name.column, constant.tolist())))
         have = "have" if len(keys) > 1 else "has"
         sentence = (
             f"{_subject(keys)} {have} the same value in every row and cannot separate classes: exclude {_them(keys, form)}."
         )
         yield Finding("constant", sentence, {"columns": constant.tolist(), "values": columns.minimum[constant].tolist()})
     middles = abs(columns.minimum / 2 + columns.maximum / 2)
-    far = np.flatnonzero(~columns.constant & (middles / MIN_OFFSET_RATIO > ranges))
+    far = np.flatnonzero(used & (middles / MIN_OFFSET_RATIO > ranges))
     if intercept and len(far):
         ratios = middles[far] / ranges[far]
         worst = int(far[ratios.argmax()])

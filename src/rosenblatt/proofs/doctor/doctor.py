@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -28,7 +28,7 @@ from ..minimum_errors.clashes import LowerBoundProof
 from ..minimum_errors.exact_signs import plane_with_errors
 from ..minimum_errors.minimum_errors import MinimumErrors, minimum_errors
 from . import verdicts
-from .column_findings import column_scales, identifiers_and_leaks
+from .column_findings import column_scales, copies, identifiers_and_leaks
 from .column_statistics import Columns, columns_of, standardized
 from .duplicates import Deduplicated, Deduplication, Duplicates, find_duplicates
 from .findings import (
@@ -37,11 +37,11 @@ from .findings import (
     Diagnosis,
     Finding,
     advice,
-    class_imbalance,
     duplicate_rows,
     long_rows,
     update_count,
 )
+from .label_findings import class_imbalance, label_spellings
 from .polynomial_rows import MAX_COLUMNS, MAX_VALUES, affordable, expand, holds_unrounded, n_values
 
 DEGREES = (2, 3)
@@ -115,11 +115,12 @@ def diagnose(
     time_limit: float | None,
     feature_names: Sequence[str] | None,
     train: str | None = None,
-    columns: Mapping[str, Array] | None = None,
+    columns: Mapping[str | int, Array] | None = None,
+    dates: Collection[str] = (),
 ) -> Diagnosis:
     """The diagnosis of `doctor`. `train` is the beginning of a command that the advice completes; None: advice in Python.
 
-    `columns` are the cells of a file before they became features.
+    `columns` are the cells of a file before they became features; `dates` those that are times, which ascend by nature.
     """
     started = time.monotonic()
     check_flag("fit_intercept", fit_intercept)
@@ -133,7 +134,7 @@ def diagnose(
         cells.update(columns)
     elif isinstance(given.X, np.ndarray):
         cells.update((c if names is None else names[c], given.X[:, c]) for c in range(given.X.shape[1]))
-    return _Examination(given, bool(fit_intercept), names, AdviceForm(train), started, seconds, cells).diagnosis()
+    return _Examination(given, bool(fit_intercept), names, AdviceForm(train), started, seconds, cells, dates).diagnosis()
 
 
 def _feature_names(X: MatrixLike, feature_names: Sequence[str] | None) -> list[str] | None:
@@ -165,9 +166,11 @@ class _Examination:
         started: float,
         seconds: float,
         columns: Mapping[str | int, Array],
+        dates: Collection[str],
     ) -> None:
-        self.columns = columns
-        self.given, self.intercept, self.names = given, intercept, ColumnNames(names)
+        self.columns, self.dates = columns, dates
+        self.given, self.intercept = given, intercept
+        self.names = ColumnNames(names, [key for key in columns if isinstance(key, str)] if columns else None)
         self.classes, self.form = given.classes.tolist(), form
         self.started, self.seconds, self.deadline = started, seconds, started + seconds
         self.findings: list[Finding] = []
@@ -194,6 +197,7 @@ class _Examination:
         findings += duplicate_rows(duplicates, given)
         findings += separately
         findings += self._about_columns(certificate)
+        findings += label_spellings(self.classes)
         findings += class_imbalance(given, isinstance(certificate, Separable), self.form)
         if not isinstance(certificate, Separable):
             # Proofs about degrees often end early, the search for the fewest errors rarely does, so it gets the remaining time.
@@ -273,8 +277,13 @@ class _Examination:
             yield verdicts.no_time("scales", "to compare the scales of the columns and the lengths of the rows")
             return
         possible = not isinstance(certificate, Inseparable)
-        yield from self._in_time(lambda: [*identifiers_and_leaks(self.columns, self.given.codes, self.form)]) or []
-        yield from column_scales(columns, self.names, self.intercept, possible, self.form)
+        cells = {key: cells for key, cells in self.columns.items() if key not in self.dates}
+        found = self._in_time(lambda: [*identifiers_and_leaks(cells, self.given.codes, self.form)]) or []
+        excluded = {key for finding in found if finding.kind == "identifiers" for key in finding.evidence["columns"]}
+        yield from found
+        dates = {key: cells for key, cells in self.columns.items() if key in self.dates}
+        yield from self._in_time(lambda: [*copies(dates, self.given.codes, self.form)]) or []
+        yield from column_scales(columns, self.names, self.intercept, possible, self.form, excluded)
         yield from self._in_time(lambda: [*long_rows(self.given, certificate)]) or []
         if isinstance(certificate, Separable):
             yield from self._scaling(certificate, columns)

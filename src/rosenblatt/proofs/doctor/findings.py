@@ -1,7 +1,7 @@
 """Findings of the doctor: the report of them all, those that need no proof, and the advice at its end.
 
-Findings without a proof are duplicates, long rows and small classes here, and those about single columns in
-`column_findings.py`. Those with a proof are in `verdicts.py`.
+Findings without a proof are duplicates and long rows here, those about single columns in `column_findings.py`, and those about
+labels in `label_findings.py`. Those with a proof are in `verdicts.py`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,12 @@ import math
 import re
 import shlex
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 
-from ...array_types import IntArray
 from ...certificates.files import certificate_to_dict
 from ...certificates.statements import Certificate, Inseparable, Separable, Undecided
 from ...reporting.text import count, count_bound, join_and, plural, short
@@ -25,16 +24,15 @@ from .column_statistics import lengths
 from .duplicates import Duplicates
 
 FindingKind = Literal[
-    "verdict", "duplicates", "without_duplicates", "identifiers", "leak", "marker", "day_numbers", "scales", "constant",
-    "offset", "long_rows", "scaling", "imbalance", "errors", "degree", "no_time", "advice",
+    "verdict", "duplicates", "without_duplicates", "identifiers", "leak", "marker", "day_numbers", "equal_columns", "scales",
+    "constant", "offset", "long_rows", "scaling", "spellings", "quantities", "imbalance", "copied_rows", "errors", "degree",
+    "no_time", "advice",
 ]  # fmt: skip
 
 REPORT_WIDTH = 100  # characters
 HEADLINES = {"separable": "separable", "inseparable": "not separable", "undecided": "not decided within the time limit"}
 MIN_LENGTH_RATIO = 10.0  # ratio of the length of a row to the median length
 MAX_LONG_SHARE = 0.01  # share of long rows up to which they are exceptions
-SMALL_CLASS_SHARE = 0.05  # share of the rows with two classes; proportionally less with more classes
-MIN_ROWS_FOR_SINGLETON = 8  # a class with a single row is reported from this number of rows on
 MAX_UPDATES_TO_WAIT = 1e7  # this many updates take seconds, not hours
 MIN_SCALING_GAIN = 2.0  # scaling is suggested if it reduces the bound by this factor
 MAX_ROWS_TO_INSPECT = 5  # rows that the user can check by hand
@@ -60,8 +58,8 @@ class Finding:
     ----------
     kind : str
         The kind of the finding, one of "verdict", "duplicates", "without_duplicates", "identifiers", "leak", "marker",
-        "day_numbers", "scales", "constant", "offset", "long_rows", "scaling", "imbalance", "errors", "degree", "no_time" and
-        "advice".
+        "day_numbers", "equal_columns", "scales", "constant", "offset", "long_rows", "scaling", "spellings", "imbalance",
+        "errors", "degree", "no_time" and "advice". Training also has "quantities" and "copied_rows".
     sentence : str
         The finding as text. It counts rows from 1, and columns without names from 0.
     evidence : dict
@@ -84,6 +82,16 @@ class Finding:
 
     def __str__(self) -> str:
         return self.sentence
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the finding as plain values, ready for JSON.
+
+        Returns
+        -------
+        dict
+            The keys "kind", "sentence" and "evidence".
+        """
+        return {"kind": self.kind, "sentence": self.sentence, "evidence": plain_evidence(self.evidence)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -148,8 +156,8 @@ class Diagnosis:
         dict
             The keys "verdict", "findings", "certificate" and "seconds". Certificates have the form of their files.
         """
-        findings = [{"kind": f.kind, "sentence": f.sentence, "evidence": _plain(f.evidence)} for f in self.findings]
-        content = {"verdict": self.verdict, "findings": findings, "certificate": _plain(self.certificate)}
+        findings = [finding.to_dict() for finding in self.findings]
+        content = {"verdict": self.verdict, "findings": findings, "certificate": plain_evidence(self.certificate)}
         return content | {"seconds": self.seconds}
 
     def __str__(self) -> str:
@@ -162,13 +170,14 @@ class Diagnosis:
     __repr__ = __str__
 
 
-def _plain(value: object) -> object:
+def plain_evidence(value: object) -> object:
+    """A value of the evidence of a finding, ready for JSON."""
     if isinstance(value, Separable | Inseparable | Undecided):
         return certificate_to_dict(value)
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain_evidence(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain_evidence(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
@@ -200,9 +209,22 @@ def describe_column(key: str | int) -> str:
 
 @dataclass(frozen=True)
 class ColumnNames:
-    """Names of columns in sentences: the given names quoted, or numbers from 0."""
+    """Names of columns in sentences: the given names quoted, or numbers from 0.
+
+    files : the columns of a file, of which the columns are features; None: they are the columns themselves.
+    """
 
     names: Sequence[str] | None
+    files: Collection[str] | None = None
+
+    def column(self, c: int) -> str | int:
+        """The column that can be excluded: that of the file, for a feature such as color=red."""
+        if self.names is None:
+            return c
+        name = self.names[c]
+        if self.files is None or name in self.files:
+            return name
+        return max((each for each in self.files if name.startswith(f"{each}=")), key=len, default=name)
 
     def short(self, c: int) -> str:
         return describe_column(c if self.names is None else self.names[c])
@@ -287,36 +309,6 @@ def long_rows(given: LabeledRows, certificate: Certificate) -> Iterator[Finding]
     else:
         sentence += ". A single update by such a row outweighs many others"
     yield Finding("long_rows", sentence + ".", evidence)
-
-
-def class_imbalance(given: LabeledRows, separable: bool, form: AdviceForm) -> Iterator[Finding]:
-    """A class with few rows."""
-    found = describe_imbalance(given.classes.tolist(), np.bincount(given.codes), None if separable else form)
-    if found is not None and separable and found.evidence["rows"] > 1:
-        sentence = f"{found.sentence} This does not prevent convergence: the bound does not depend on the number of rows."
-        found = Finding(found.kind, sentence, found.evidence)
-    yield from [] if found is None else [found]
-
-
-def describe_imbalance(labels: list[Any], counts: IntArray, form: AdviceForm | None) -> Finding | None:
-    """The class with the fewest rows, if they are few; `form`: how to give them more weight, if that is possible."""
-    n, least, most = int(counts.sum()), int(counts.argmin()), int(counts.argmax())
-    few = int(counts[least])
-    if few * len(counts) > 2 * SMALL_CLASS_SHARE * n and not (few == 1 and n >= MIN_ROWS_FOR_SINGLETON):
-        return None
-    rest = n - int(counts[most])
-    sentence = f"Class {labels[least]!r} has only {plural(few, 'row')} of {count(n)}"
-    if rest <= 2 * SMALL_CLASS_SHARE * n:
-        sentence += f"; always predicting {labels[most]!r} misclassifies only {count(rest)}, so accuracy is not informative"
-    if few == 1:
-        sentence += ". Everything learned about that class depends on a single row."
-    elif form is not None:
-        balanced = form.parameter("class_weight='balanced'", "--class-weight balanced")
-        sentence += f". If that class matters, give its rows more weight: {balanced}."
-    else:
-        sentence += "."
-    evidence = {"class": labels[least], "rows": few, "of": n, "most_frequent": labels[most], "others": rest}
-    return Finding("imbalance", sentence, evidence)
 
 
 # --- advice ----------------------------------------------------------------------------------------------------------------

@@ -29,7 +29,11 @@ MAX_EXACT_INTEGER = 2.0**53
 STEP_TOLERANCE = 1e-6  # of a step
 SAMPLE_ROWS = 1_000  # rows among which two equal cells are looked for first
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
-NAMES = {"id", "ids", "idx", "index", "uuid", "guid", "nr", "unnamed", "rowid", "row", "key", "serial"}
+NAMES = {
+    "id", "ids", "idx", "index", "uuid", "guid", "nr", "unnamed", "rowid", "row", "key", "serial", "phone", "telephone", "fax",
+    "ssn", "isbn", "ean", "iban", "imei", "barcode",
+}  # fmt: skip
+LAST_NAMES = {"number", "num", "no"}  # at the end of a name: an order number, but not the number of orders
 TIMES = {
     "time",
     "date",
@@ -71,8 +75,9 @@ def identifier(cells: Array, name: str | None = None, *, first: bool = False) ->
     >>> identifier(customers, "CustomerID"), identifier(customers, "population")
     ('ids', None)
     """
-    words = {word.lower() for word in WORD.findall(name or "")}
-    named = bool(words & NAMES)
+    found = [word.lower() for word in WORD.findall(name or "")]
+    words = set(found)
+    named = bool(words & NAMES or LAST_NAMES.intersection(found[-1:]))
     if len(cells) < (MIN_ROWS_NAMED if named else MIN_ROWS) or words & TIMES:
         return None
     if _is_progression(cells):
