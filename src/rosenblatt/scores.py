@@ -10,6 +10,8 @@ from .array_types import FloatArray, IntArray, Matrix
 OVERFLOWED_SCORE = 1e300
 # Values of overflowing rows that are scored together; sparse rows are converted to dense ones.
 VALUES_PER_BLOCK = 1 << 20
+# The fraction of k times a class score of pairs is at most 0.5. A larger one was rounded down from 0; smaller ones are noise.
+LARGEST_SHARE, SMALLEST_SHARE = 0.75, 1e-12
 
 
 def linear_scores(X: Matrix, coef: FloatArray, intercept: FloatArray) -> FloatArray:
@@ -54,6 +56,18 @@ def votes_of_pairs(scores: FloatArray, n_classes: int) -> FloatArray:
         _count_votes(np.ascontiguousarray(scores[rows].T), votes[:, rows], duels[:, rows], lost[:, rows])
     result: FloatArray = np.ascontiguousarray((votes + (duels + 0.5 / (lost + 1.0)) / n_classes).T)
     return result
+
+
+def lost_pairs(scores: FloatArray) -> FloatArray:
+    """Minus the sum of the pair scores that each class lost, read from the class scores of `votes_of_pairs`.
+
+    Votes are whole numbers and say little about how sure they are. The fraction of k times a class score is 0.5/(lost + 1).
+    """
+    whole = scores.shape[1] * np.asarray(scores, np.float64)
+    share = whole - np.floor(whole)
+    share = np.where(share > LARGEST_SHARE, SMALLEST_SHARE, np.maximum(share, SMALLEST_SHARE))
+    found: FloatArray = np.minimum(1.0 - 0.5 / share, 0.0)
+    return found
 
 
 def _count_votes(columns: FloatArray, votes: FloatArray, duels: FloatArray, lost: FloatArray) -> None:

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from scipy.special import expit
+from scipy.special import expit, softmax
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import VotingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV, cross_val_score
@@ -92,6 +93,28 @@ def test_calibrated_probabilities_are_those_of_the_rows_within_sampling_noise() 
             assert (np.array(gaps) < 4 * np.array(noise)).all(), (name, kind, gaps)
             assert np.mean(gaps) < 0.02  # the expected calibration error
             assert np.abs(found - p).mean() < 0.03
+
+
+@kinds
+@pytest.mark.parametrize("scheme", ["ovo", "crammer_singer"])
+def test_probabilities_of_several_classes_are_near_the_true_ones(scheme: str, kind: str) -> None:
+    """Also those of pairs that vote, whose whole votes alone would be off by 0.1."""
+    planes = np.random.default_rng(0).normal(size=(4, 3))
+
+    def draw(n: int, seed: int) -> tuple[Any, Any, Any]:
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(n, 4))
+        chances = softmax(X @ planes, axis=1)
+        return X, (rng.random(n)[:, None] > chances[:, :2].cumsum(axis=1)).sum(axis=1), chances
+
+    (X, y, _), (fresh, labels, true) = draw(1500, 1), draw(10_000, 2)
+    model = rb.SoftMargin(multiclass=scheme, calibrate=kind, random_state=0)  # type: ignore[arg-type]
+    found = model.fit(X, y).predict_proba(fresh)
+    assert np.abs(found - true).mean() < 0.06
+    brier = ((found - np.eye(3)[labels]) ** 2).sum(axis=1).mean()
+    peer = CalibratedClassifierCV(rb.SoftMargin(multiclass=scheme, random_state=0), method=kind, ensemble=False)  # type: ignore[arg-type]
+    votes = ((peer.fit(X, y).predict_proba(fresh) - np.eye(3)[labels]) ** 2).sum(axis=1).mean()
+    assert brier < votes + (0.002 if scheme != "ovo" else -0.003)
 
 
 @kinds

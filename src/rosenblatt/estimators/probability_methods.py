@@ -11,6 +11,7 @@ from sklearn.utils.validation import _check_sample_weight, check_array, check_is
 
 from ..array_types import Array, FloatArray, MatrixLike
 from ..probabilities.maps import CALIBRATIONS, Calibration, NoProbabilitiesError, ProbabilityMap
+from ..scores import lost_pairs
 from ..validation import check_choice
 from .calibration import cross_fitted_map
 from .conditional_methods import method_if
@@ -56,6 +57,8 @@ class ProbabilityMethods:
         def _label_probabilities(self, scores: FloatArray, logarithms: bool) -> FloatArray: ...
         @property
         def _way(self) -> Way: ...
+        @property
+        def _multiclass(self) -> str: ...
         def decision_function(self, X: MatrixLike) -> FloatArray: ...
         def get_params(self, deep: bool = True) -> dict[str, Any]: ...
 
@@ -120,8 +123,11 @@ class ProbabilityMethods:
         return found
 
     def _scores_of_heads(self, X: MatrixLike) -> FloatArray:
+        """Return the scores that probabilities are made of, rows x heads: of pairs of classes, the scores that they lost."""
         scores = self.decision_function(X)
-        return scores[:, None] if scores.ndim == 1 else scores
+        if scores.ndim == 1:
+            return scores[:, None]
+        return lost_pairs(scores) if self._multiclass == "ovo" else scores
 
     def _check_calibrate(self) -> None:
         """Raise an error for a bad value of the parameter."""

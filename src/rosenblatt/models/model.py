@@ -21,7 +21,7 @@ from ..data.table import Data, DataError, Table, as_data
 from ..online.stopping import Stop
 from ..probabilities.maps import NoProbabilitiesError, ProbabilityMap
 from ..reporting.text import comma_list, plural
-from ..scores import linear_scores, votes_of_pairs, winners
+from ..scores import linear_scores, lost_pairs, votes_of_pairs, winners
 from .container import Arrays, Meta, Parts, all_finite
 from .votes import StoredVote
 
@@ -253,7 +253,7 @@ class Model:
         """
         if self.probability_map is None:
             raise NoProbabilitiesError(self.kind)
-        return self.probability_map.probabilities(scores)
+        return self.probability_map.probabilities(lost_pairs(scores) if self.pairs else scores)
 
     def labels_of(self, scores: FloatArray) -> Array:
         """Return the labels that belong to scores.

@@ -293,6 +293,9 @@ def probabilities_by_hand(content: dict[str, Any], scores: list[float]) -> list[
     """What the instruction `how` says, in plain Python."""
     kind = content["map"]
     two = len(scores) == 1
+    if content["how"].startswith("First replace each score[h] by min(0, 1 - 0.5/f)"):
+        fractions = [math.fmod(len(scores) * score, 1.0) for score in scores]
+        scores = [min(0.0, 1 - 0.5 / (1e-12 if each > 0.75 else max(each, 1e-12))) for each in fractions]
     if kind == "sigmoid":
         p = [1 / (1 + math.exp(-max(a * f + b, -700))) for a, b, f in zip(content["a"], content["b"], scores, strict=True)]
     elif kind == "temperature" and two:

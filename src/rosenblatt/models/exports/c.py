@@ -73,7 +73,7 @@ def to_c(model: Model, reduction: Reduction | None = None) -> str:
         *_class(k),
         *_predict(row, cells),
     ]
-    lines += ["", *c_function(model.probability_map, k)] if model.probability_map is not None else []
+    lines += ["", *c_function(model.probability_map, k, formula.pairs)] if model.probability_map is not None else []
     return "\n".join(lines) + "\n"
 
 

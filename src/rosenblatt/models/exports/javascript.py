@@ -56,7 +56,7 @@ def to_javascript(model: Model, reduction: Reduction | None = None) -> str:
     columns = _column_order(formula)
     place = {name: at for at, name in enumerate(columns)}
     forms = _forms(model, formula)
-    probabilities = as_json(model.probability_map, len(formula.classes))
+    probabilities = as_json(model.probability_map, len(formula.classes), formula.pairs)
     content = {
         "numbers": [place[name] for name in formula.columns],
         "dates": {place[name]: {"kind": kind, "order": _order(model, name)} for name, kind in formula.dates},

@@ -100,7 +100,7 @@ def to_json(model: Model, reduction: Reduction | None = None) -> str:
         "pairs": formula.class_pairs() if formula.pairs else None,
         "weights": np.concatenate([formula.weights, *marked, *blocks], axis=1).tolist(),
         "intercept": formula.intercept.tolist(),
-        "probabilities": as_json(model.probability_map, k),
+        "probabilities": as_json(model.probability_map, k, formula.pairs),
         "model": {"kind": model.kind, "provenance": model.provenance},
     }
     lines = (f" {json.dumps(name)}: {json.dumps(value, allow_nan=False)}" for name, value in content.items())

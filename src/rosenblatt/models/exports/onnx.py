@@ -53,7 +53,7 @@ def to_onnx(model: Model, reduction: Reduction | None = None) -> bytes:
     if names:
         inputs.append(helper.make_tensor_value_info("categories", TensorProto.STRING, ["N", len(names)]))
     if model.probability_map is not None:
-        add_to_graph(graph, model.probability_map, k)
+        add_to_graph(graph, model.probability_map, k, pairs)
         outputs.append(helper.make_tensor_value_info("probabilities", _double(), ["N", k]))
     made = helper.make_graph(graph.nodes, "rosenblatt", inputs, outputs, graph.constants)
     opsets = [helper.make_opsetid("", OPSET_VERSION)]

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...array_types import FloatArray
 from ...probabilities.maps import Isotonic, ProbabilityMap, Sigmoid, Temperature
+from ...scores import LARGEST_SHARE, SMALLEST_SHARE
 
 if TYPE_CHECKING:
     from .onnx import Graph
@@ -20,6 +21,10 @@ LARGEST_LOGIT = 1e300  # of sums that overflow
 # Languages whose exports have the probabilities of a model.
 WITH_PROBABILITIES = ("c", "js", "json", "onnx")
 
+_PAIRS = (
+    "First replace each score[h] by min(0, 1 - 0.5/f), where f is the fraction of k * score[h] for k classes, or 1e-12 if the "
+    "fraction is less than that or exceeds 0.75: this is minus the sum of the pair scores that the class lost. "
+)
 _SIGMOID = "p[h] = 1/(1 + exp(-(a[h] * score[h] + b[h])))"
 _ISOTONIC = (
     "p[h] = the value at score[h] on the line through the points (scores[h][i], values[h][i]), "
@@ -43,11 +48,11 @@ def corners_of(found: Isotonic) -> list[tuple[FloatArray, FloatArray]]:
     return list(zip(np.split(found.scores, ends), np.split(found.values, ends), strict=True))
 
 
-def as_json(found: ProbabilityMap | None, n_classes: int) -> dict[str, Any] | None:
+def as_json(found: ProbabilityMap | None, n_classes: int, pairs: bool) -> dict[str, Any] | None:
     """Return the map as JSON, with an instruction of how to use it. `score[h]` of pairs is the sum that decides the vote."""
     if found is None:
         return None
-    how: dict[str, Any] = {"how": _HOW[found.kind, n_classes == 2], "map": found.kind}
+    how: dict[str, Any] = {"how": _PAIRS * pairs + _HOW[found.kind, n_classes == 2], "map": found.kind}
     if isinstance(found, Sigmoid):
         return how | {"a": found.a.tolist(), "b": found.b.tolist()}
     if isinstance(found, Temperature):
@@ -60,17 +65,18 @@ def as_json(found: ProbabilityMap | None, n_classes: int) -> dict[str, Any] | No
 # --- ONNX ------------------------------------------------------------------------------------------------------------------
 
 
-def add_to_graph(graph: Graph, found: ProbabilityMap, n_classes: int) -> None:
+def add_to_graph(graph: Graph, found: ProbabilityMap, n_classes: int, pairs: bool) -> None:
     """Add the output `probabilities`, N x classes, made of `scores`."""
+    scores = _lost_pairs(graph, n_classes) if pairs else "scores"
     if isinstance(found, Isotonic):
-        _isotonic_nodes(graph, found)
+        _isotonic_nodes(graph, found, scores)
         return
     if isinstance(found, Sigmoid):
-        product = graph.add("Mul", ["scores", graph.constant("sigmoid_a", found.a[None])])
+        product = graph.add("Mul", [scores, graph.constant("sigmoid_a", found.a[None])])
         logits = _limited(graph, graph.add("Add", [product, graph.constant("sigmoid_b", found.b[None])]))
     else:
         assert isinstance(found, Temperature)
-        logits = _limited(graph, graph.add("Div", ["scores", graph.constant("temperature", np.array([found.temperature]))]))
+        logits = _limited(graph, graph.add("Div", [scores, graph.constant("temperature", np.array([found.temperature]))]))
     if n_classes == 2:
         half = graph.add("Mul", [logits, graph.constant("half_a_logit", np.full((1, 1), 0.5))])
         logits = graph.add("Concat", [graph.add("Neg", [half]), half], axis=1)
@@ -87,14 +93,28 @@ def _limited(graph: Graph, logits: str) -> str:
     return graph.add("Max", [graph.add("Min", [logits, high]), low])
 
 
-def _isotonic_nodes(graph: Graph, found: Isotonic) -> None:
+def _lost_pairs(graph: Graph, n_classes: int) -> str:
+    """Add what `scores.lost_pairs` computes."""
+
+    def number(name: str, value: float) -> str:
+        return graph.constant(name, np.full((1, 1), value))
+
+    whole = graph.add("Mul", ["scores", number("lost_classes", float(n_classes))])
+    share, least = graph.add("Sub", [whole, graph.add("Floor", [whole])]), number("lost_smallest", SMALLEST_SHARE)
+    over = graph.add("Greater", [share, number("lost_largest", LARGEST_SHARE)])
+    share = graph.add("Where", [over, least, graph.add("Max", [share, least])])
+    lost = graph.add("Sub", [number("lost_unit", 1.0), graph.add("Div", [number("lost_half", 0.5), share])])
+    return graph.add("Min", [lost, number("lost_zero", 0.0)])
+
+
+def _isotonic_nodes(graph: Graph, found: Isotonic, scores: str) -> None:
     """p = first value + the sum of all rises, each times the share of its interval that is below the score."""
     zero, one = graph.constant("isotonic_zero", np.zeros((1, 1))), graph.constant("isotonic_unit", np.ones((1, 1)))
     corners, heads = corners_of(found), []
     for h, (x, y) in enumerate(corners):
-        score = "scores"
+        score = scores
         if len(corners) > 1:
-            score = graph.add("Gather", ["scores", graph.constant(f"isotonic_{h}", np.array([h]))], axis=1)
+            score = graph.add("Gather", [scores, graph.constant(f"isotonic_{h}", np.array([h]))], axis=1)
         x, y = (x, y) if len(x) > 1 else (np.array([x[0], x[0] + 1.0]), np.repeat(y, 2))
         with np.errstate(over="ignore"):
             width = np.minimum(np.diff(x), LARGEST_LOGIT)
@@ -122,14 +142,15 @@ def c_prototype(found: ProbabilityMap | None) -> list[str]:
     return [] if found is None else ["void rosenblatt_probabilities(const double *scores, double *probabilities);"]
 
 
-def c_function(found: ProbabilityMap | None, n_classes: int) -> list[str]:
+def c_function(found: ProbabilityMap | None, n_classes: int, pairs: bool) -> list[str]:
     """Return the lines of a function that turns scores into the probabilities of all classes; it needs exp of math.h."""
     if found is None:
         return []
     heads = 1 if n_classes == 2 else n_classes
     head = _C_HEAD[found.kind]
     lines = [*_c_numbers(found), "static double rosenblatt_head(const double *scores, int h) {", *head, "}", ""]
-    lines += ["void rosenblatt_probabilities(const double *scores, double *probabilities) {"]
+    given = "found" if pairs else "scores"
+    lines += [f"void rosenblatt_probabilities(const double *{given}, double *probabilities) {{"]
     if heads == 1:
         lines += [
             "    probabilities[1] = rosenblatt_head(scores, 0);",
@@ -140,11 +161,24 @@ def c_function(found: ProbabilityMap | None, n_classes: int) -> list[str]:
         return lines
     return [
         *lines,
+        *(_c_lost_pairs(heads) if pairs else []),
         "    double sum = 0.0;",
         f"    for (int h = 0; h < {heads}; h++) sum += probabilities[h] = rosenblatt_head(scores, h);",
         f"    for (int h = 0; h < {heads}; h++) probabilities[h] = sum > 0.0 ? probabilities[h] / sum : 1.0 / {heads}.0;",
         "}",
         "",
+    ]
+
+
+def _c_lost_pairs(heads: int) -> list[str]:
+    """The lines of what `scores.lost_pairs` computes."""
+    return [
+        f"    double scores[{heads}];",
+        f"    for (int h = 0; h < {heads}; h++) {{",
+        f"        double share = {heads}.0 * found[h] - floor({heads}.0 * found[h]);",
+        f"        if (share > {LARGEST_SHARE} || share < {SMALLEST_SHARE}) share = {SMALLEST_SHARE};",
+        "        scores[h] = share < 0.5 ? 1.0 - 0.5 / share : 0.0;",
+        "    }",
     ]
 
 

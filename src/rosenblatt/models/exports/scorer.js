@@ -247,6 +247,8 @@ export function scores(row) {
   return planesOf(row);
 }
 
+const scoresOfMap = scores;
+
 // --- pairs
 
 /** The scores of a row, one for each class: its votes, with a fraction that decides between equal votes. */
@@ -260,6 +262,14 @@ export function scores(row) {
   each((winner, loser, h) => { votes[winner] += 1; lost[loser] += Math.abs(planes[h]); });
   each((winner, loser) => { duels[winner] += votes[winner] === votes[loser] ? 1 : 0; });
   return votes.map((number, c) => number + (duels[c] + 0.5 / (lost[c] + 1)) / k);
+}
+
+/** What probabilities are made of: minus the sum of the pair scores that each class lost, from the fraction of its score. */
+function scoresOfMap(row) {
+  return scores(row).map(score => {
+    const whole = labels.length * score, share = whole - Math.floor(whole);
+    return Math.min(0, 1 - 0.5 / (share > 0.75 ? 1e-12 : Math.max(share, 1e-12)));
+  });
 }
 
 // --- labels
@@ -282,7 +292,7 @@ export function probabilities(row) {
 
 /** The probability of each class, in the order of `labels`. */
 export function probabilities(row) {
-  const found = scores(row), map = MODEL.probabilities;
+  const found = scoresOfMap(row), map = MODEL.probabilities;
   if (map.map === "isotonic") return normalized(found.map((score, h) => between(score, map.scores[h], map.values[h])));
   const limited = z => Math.min(Math.max(z, -1e300), 1e300);
   const z = found.map((score, h) => limited(map.map === "sigmoid" ? map.a[h] * score + map.b[h] : score / map.temperature));
