@@ -19,7 +19,7 @@ from ..data.readers import Options
 from ..data.table import Data, Table, as_text
 from ..preprocessing.categorical import Categories
 from ..preprocessing.recipe import Recipe
-from ..proofs.doctor.column_findings import MIN_SCALE_RATIO, copies, identifiers_and_leaks, range_ratio
+from ..proofs.doctor.column_findings import MIN_SCALE_RATIO, copies, identifiers_and_leaks, no_quantities, range_ratio
 from ..proofs.doctor.findings import AdviceForm, Finding
 from ..proofs.doctor.label_findings import (
     describe_imbalance,
@@ -105,7 +105,9 @@ def about_columns(data: Data, options: Options) -> Iterator[Finding]:
         codes = np.unique([folded(str(label)) for label in labels.tolist()], return_inverse=True)[1][codes]
         examined = {name: cells for name, cells in columns.items() if name not in data.losses | data.dates}
         yield from identifiers_and_leaks(examined, codes, OPTIONS)
-        yield from copies({name: cells for name, cells in columns.items() if name in data.dates}, codes, OPTIONS)
+        dates: dict[str | int, Array] = {name: cells for name, cells in columns.items() if name in data.dates}
+        yield from copies(dates, codes, OPTIONS)
+        yield from no_quantities(dates)
 
 
 def about_classes(request: Request, classes: Array, sizes: IntArray) -> Iterator[Finding]:

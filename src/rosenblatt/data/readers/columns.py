@@ -251,7 +251,7 @@ class Columns:
 
     def _word(self, cell: bytes, c: int, at: int) -> str | None:
         if cell in MISSING and self.layout.kinds[c] != Kind.FREE_TEXT and cell in self.layout.missing.get(c, MISSING):
-            self._missing(c, at)
+            self._missing(c, at, cell)
             return None
         if self.layout.kinds[c] == Kind.NUMBER and not SHORT_NUMBER.fullmatch(cell):
             self._number(cell, c, at)  # raises the error of a cell that is not a number
@@ -260,7 +260,10 @@ class Columns:
         except UnicodeDecodeError:
             raise self._error(c, at, "the cell is not UTF-8", ENCODING_OPTION, ENCODING_ADVICE) from None
 
-    def _missing(self, c: int, at: int) -> None:
+    def _missing(self, c: int, at: int, cell: bytes = b"") -> None:
+        if c == self.layout.label and cell:
+            advice = "delete the rows without a label, or write it otherwise if it is a class"
+            raise self._error(c, at, f"{quote_token(cell)} stands for a missing label", LABEL_OPTION, advice)
         if c == self.layout.label:
             raise self._error(c, at, "the label is missing", LABEL_OPTION, LABEL_ADVICE)
         if self.options.missing == "refuse":

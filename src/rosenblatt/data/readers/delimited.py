@@ -7,6 +7,7 @@ parsed without it, because importing the kernel takes longer.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -85,7 +86,7 @@ class _Reader:
         found = _with_last_name(found)
         width = len(found[0][1])
         alike = next((k for k, (_, cells, _) in enumerate(found) if len(cells) != width), len(found))
-        self._check_title(found, alike)
+        self._check_title(found, alike, delimiter)
         if options.header is None and options.required is None:
             self._check_title_of_one_cell(found)
         if alike == 1 < len(found):
@@ -226,7 +227,7 @@ class _Reader:
             at = after
         return at
 
-    def _check_title(self, found: list[Record], alike: int) -> None:
+    def _check_title(self, found: list[Record], alike: int, delimiter: bytes) -> None:
         """Raise DataError if the first line, or some lines of one cell, stand above rows with more cells."""
         widths = [len(cells) for _, cells, _ in found]
         rows = widths[alike:]
@@ -236,6 +237,9 @@ class _Reader:
             more = ""
             if 1 < widths[0] == rows[0] - 1:
                 more = "; if it lacks the name of the first column, such as that of row numbers, write it there"
+                more += (
+                    "; if the rows have decimal commas, quote these numbers" if _splits_numbers(found[alike], delimiter) else ""
+                )
             raise self._title(sentence, found[0], found[alike], more)
 
     def _check_title_of_one_cell(self, found: list[Record]) -> None:
@@ -278,6 +282,11 @@ class _Reader:
             self.source.name, table, labels, name, layout.note, *columns, self.lines.take(), first_row,
             numerals=self.columns.numerals, losses=dict(self.columns.losses), dates=self.dates, forms=self.forms,
         )  # fmt: skip
+
+
+def _splits_numbers(row: Record, delimiter: bytes) -> bool:
+    """Whether a row may have numbers with decimal commas, which separate cells."""
+    return delimiter == b"," and any(a.isdigit() and b.isdigit() for a, b in itertools.pairwise(row[1]))
 
 
 def _with_last_name(found: list[Record]) -> list[Record]:

@@ -1,8 +1,8 @@
 """The encoding of text files: UTF-8, or UTF-16, UTF-32, Windows-1252 or another one, converted to UTF-8 while it is read.
 
-A byte order mark decides. Without one, text in which almost every second byte is zero is UTF-16, and text whose first bytes are
-not UTF-8 is read as Windows-1252, usual in western countries before UTF-8, and a note says so; bytes that Windows-1252 does not
-define are those of Latin-1.
+A byte order mark decides. Without one, text in which almost every second byte is zero is UTF-16, and so is text with zeros
+that is made of letters, digits and marks as UTF-16; text whose first bytes are not UTF-8 is read as Windows-1252, usual in
+western countries before UTF-8, and a note says so; bytes that Windows-1252 does not define are those of Latin-1.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import io
 import re
+import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from ..table import DataError
@@ -23,6 +24,9 @@ WESTERN = "windows-1252"
 MARKED = frozenset(encoding for _, encoding in WIDE_BOMS)
 MIN_WIDE_BYTES, MIN_ZEROS, MAX_OTHER_ZEROS = 8, 0.7, 0.02  # of text in UTF-16: shares of the bytes that are zero
 CONTROL = re.compile(rb"[\0-\x08\x0e-\x19\x1b-\x1f]")  # bytes that text has not
+WIDE_SAMPLE_BYTES = 1 << 14
+MIN_ASCII, MIN_ASCII_SHARE = 8, 0.1  # of the characters of a table: separators, digits and line ends
+LINE_CHARACTERS = frozenset("\t\r\n\ufeff")
 RECODED_BYTES = 1 << 18  # read at a time
 UNDEFINED = "latin-1 where windows-1252 is undefined"  # a handler of errors
 
@@ -59,8 +63,28 @@ def detect_encoding(head: bytes) -> str | None:
     for encoding, zero, other in (("utf-16-le", second, first), ("utf-16-be", first, second)):
         n = len(second)
         if n >= MIN_WIDE_BYTES and zero.count(0) >= MIN_ZEROS * n and other.count(0) <= MAX_OTHER_ZEROS * n:
-            return encoding if not CONTROL.search(other.replace(b"\0", b"")) else None
+            return encoding if not CONTROL.search(other.replace(b"\0", b"")) else _other_script(head[:WIDE_SAMPLE_BYTES])
+    if 0 in head:
+        return _other_script(head[:WIDE_SAMPLE_BYTES])
     return None if CONTROL.search(head) or is_utf8(head) else WESTERN
+
+
+def is_text(head: bytes) -> bool:
+    """Whether the first bytes of a file are UTF-8 without control characters."""
+    return is_utf8(head) and not CONTROL.search(head)
+
+
+def _other_script(head: bytes) -> str | None:
+    """The encoding of UTF-16 in a script other than Latin: it decodes to lines of letters, digits and marks."""
+    for encoding in ("utf-16-le", "utf-16-be"):
+        try:
+            text = codecs.getincrementaldecoder(encoding)().decode(head)
+        except UnicodeDecodeError:
+            continue
+        usual = not any(unicodedata.category(letter).startswith("C") for letter in set(text) - LINE_CHARACTERS)
+        if usual and "\n" in text and sum(map(str.isascii, text)) >= max(MIN_ASCII, MIN_ASCII_SHARE * len(text)):
+            return encoding
+    return None
 
 
 def check_encoding(name: str) -> None:

@@ -201,8 +201,8 @@ def describe_forms(forms: Mapping[str, Form]) -> list[str]:
     unsure = [(name, form) for name, form in numbers.items() if form.assumed]
     if unsure:
         name, form = unsure[0]
-        read, other = ("1234", ",") if form.decimal == "." else ("1.234", ".")
-        mark = "," if form.decimal == "." else form.decimal
+        other = "," if form.decimal == "." else "."
+        mark, read = (other, "1234") if form.grouped else (form.decimal, "1.234")
         sentences.append(f"1{mark}234 in {cut(name)!r} was read as {read}; change it with --decimal {other}")
     dates = {name: form for name, form in forms.items() if isinstance(form, DateForm)}
     for what, times in (("dates, read as days since 1970", False), ("times, read as fractions of the day", True)):

@@ -224,8 +224,8 @@ def lay_out(source: str, rows: Cells, options: Options, delimiter: bytes = DEFAU
     if len(names) == 1 and options.label is None and options.required is None and options.required_width is None:
         raise DataError(source, ONE_COLUMN, option=SEP_OPTION, advice=SEP_ADVICE)
     ignored = {find_column(source, names, key, "to ignore") for key in options.ignore}
-    if len(names) > 2 and not any(row[-1] for row in rows):  # every line ends with a delimiter
-        ignored.add(len(names) - 1)
+    for c in (0, len(names) - 1) if len(names) > 2 else ():  # every line begins or ends with a delimiter
+        ignored |= set() if any(row[c] for row in rows) else {c}
     free = _find_columns(source, names, options.text, "of text", options)
     categorical = _find_columns(source, names, options.categorical, "of categories", options)
     notes: list[str] = []

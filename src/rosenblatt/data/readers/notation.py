@@ -48,6 +48,7 @@ class NumberForm:
     percent : whether the cells are percentages.
     currency : the symbol that cells may have.
     assumed : whether the cells also fit the other decimal mark.
+    grouped : whether these cells were read with groups of thousands.
     truth : whether the cells are true and false.
     seen : what the cells of the file have that programs do not write, in words; None if they were not examined.
 
@@ -63,6 +64,7 @@ class NumberForm:
     truth: bool = False
     kind: Literal["number"] = "number"
     seen: tuple[str, ...] | None = field(default=None, compare=False)
+    grouped: bool = field(default=False, compare=False)
 
     def plain(self, cell: str) -> str | None:
         """The number as programs write it; None if the cell is not a number of this form."""
@@ -207,12 +209,14 @@ class NumberCells:
     percent, currency : those of most cells.
     fits : how many cells fit each decimal mark.
     differ : whether a cell that fits both is not the same number.
+    grouped : the decimal mark with which these cells have thousands, if it is the same for all of them.
     """
 
     percent: bool
     currency: str
     fits: Mapping[Decimal, int]
     differ: bool
+    grouped: Decimal | None = None
 
     @property
     def count(self) -> int:
@@ -238,7 +242,7 @@ def number_cells(cells: Mapping[str, int], thousands: str = "") -> NumberCells |
     percent = signs[True] > signs[False]
     currency = max(currencies, key=lambda symbol: currencies[symbol])
     fits: dict[Decimal, int] = dict.fromkeys(MARKS, 0)
-    differ = False
+    grouped: set[Decimal] = set()
     for cell in parts:
         values = {
             mark: NumberForm(mark, thousands if thousands != mark else "", percent, currency).plain(cell) for mark in MARKS
@@ -246,8 +250,10 @@ def number_cells(cells: Mapping[str, int], thousands: str = "") -> NumberCells |
         for mark, value in values.items():
             fits[mark] += cells[cell] if value is not None else 0
         point, comma = values.values()
-        differ = differ or (point is not None and comma is not None and float(point) != float(comma))
-    return NumberCells(percent, currency, fits, differ) if max(fits.values()) else None
+        if point is not None and comma is not None and float(point) != float(comma):
+            grouped.add("." if abs(float(point)) > abs(float(comma)) else ",")
+    usual = next(iter(grouped)) if len(grouped) == 1 else None
+    return NumberCells(percent, currency, fits, bool(grouped), usual) if max(fits.values()) else None
 
 
 def choose_form(
@@ -263,5 +269,9 @@ def choose_form(
     if mark is None:
         mark = decimal or (next(iter(votes)) if len(votes) == 1 else None)
         assumed = mark is None and cells.differ
+        if mark is None and cells.currency:  # amounts rarely have three decimals
+            mark = cells.grouped
         mark = mark or ("," if semicolons and cells.differ else ".")
-    return NumberForm(mark, thousands if thousands != mark else "", cells.percent, cells.currency, assumed)
+    return NumberForm(
+        mark, thousands if thousands != mark else "", cells.percent, cells.currency, assumed, grouped=cells.grouped == mark
+    )

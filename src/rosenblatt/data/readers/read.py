@@ -27,7 +27,7 @@ import numpy as np
 
 from ..table import Data, DataError, Table
 from . import FORMATS, Options, is_example
-from .encoding import MARKED, detect_encoding, is_utf8
+from .encoding import MARKED, detect_encoding, is_text, is_utf8
 from .foreign import HEAD_BYTES, JSON_ARRAY, ZIP_BYTES, check_not_foreign, is_container
 from .ignored import without_ignored
 from .limits import MemoryLimit
@@ -209,6 +209,9 @@ def format_of(source: Source, options: Options) -> str:
         binary = "idx" if IDX_NAME.search(_uncompressed_name(source.path)) else None
         binary = binary or next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), None)
         kind = "jsonl" if JSON_ARRAY.match(head) else EXTENSIONS.get(extension, binary)
+        if kind in ("parquet", "arrow", "npz") and kind != binary and source.compression is None and is_text(head):
+            sentence = f"the file is named .{extension}, but is text"
+            raise DataError(source.name, sentence, option="--format", advice="use --format csv, or jsonl")
     if kind is None or kind in TEXT_FORMATS:
         encoding = options.encoding or detect_encoding(source.peek(ENCODING_BYTES))
         if encoding is not None and source.encoding is None:

@@ -25,7 +25,7 @@ class Window:
     def __init__(self, source: Source, size: int = BLOCK_BYTES) -> None:
         self.source, self.line, self.stop = source, 1, 0
         self._filled, self._ended = 0, False
-        if source.peek(len(BOM)) == BOM:
+        while source.peek(len(BOM)) == BOM:  # files that were joined or converted may begin with several
             source.read(len(BOM))
         if source.compression is None and source.encoding is None and source.size is not None:
             size = min(size, source.size)

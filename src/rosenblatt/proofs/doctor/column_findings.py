@@ -14,7 +14,7 @@ from .column_statistics import Columns
 from .findings import UNNAMED, AdviceForm, ColumnNames, Finding, describe_column
 from .identifiers import Identifier, identifier
 from .leaks import find_copies, find_leaks
-from .markers import are_day_numbers, find_marker
+from .markers import are_day_numbers, find_marker, written_marker
 
 MIN_SCALE_RATIO = 100.0  # ratio of two column ranges
 MIN_OFFSET_RATIO = 10.0  # ratio of a column's distance from zero to its range
@@ -46,21 +46,7 @@ def identifiers_and_leaks(columns: Mapping[str | int, Array], codes: IntArray, f
     rest = {key: cells for key, cells in columns.items() if key not in found["row numbers"] + found["ids"]}
     copied = [*copies(rest, codes, form)]
     yield from copied
-    for key, cells in rest.items():
-        marker = find_marker(cells) if cells.dtype.kind == "f" else None
-        if marker is not None:
-            sentence = (
-                f"{_subject([key])} has {short(marker.value, 8)} in {plural(marker.cells, 'row')}, far from all others "
-                f"({short(marker.low)} to {short(marker.high)}): if it marks missing cells, leave them empty."
-            )
-            yield Finding("marker", sentence, {"column": key, **marker._asdict()})
-        elif cells.dtype.kind == "f" and are_day_numbers(cells):
-            day = str(int(cells[np.isfinite(cells)][0]))
-            written = f"{day[:4]}-{day[4:6]}-{day[6:]}"
-            sentence = (
-                f"{_subject([key])} has dates as numbers, such as {day}: write them as {written} to have them read as dates."
-            )
-            yield Finding("day_numbers", sentence, {"column": key, "first": int(day)})
+    yield from no_quantities(rest)
     yield from equal_columns(rest, form)
     known = {finding.evidence["column"] for finding in copied}
     for leak in find_leaks({key: cells for key, cells in rest.items() if key not in known}, codes):
@@ -71,6 +57,26 @@ def identifiers_and_leaks(columns: Mapping[str | int, Array], codes: IntArray, f
         )
         evidence = {"column": leak.column, "errors": leak.errors, "rows": leak.rows, "other_error": leak.other_error}
         yield Finding("leak", sentence, evidence)
+
+
+def no_quantities(columns: Mapping[str | int, Array]) -> Iterator[Finding]:
+    """Columns with numbers that mark missing cells, and columns of days that are written as numbers."""
+    for key, cells in columns.items():
+        marker = find_marker(cells) if cells.dtype.kind == "f" else None
+        if marker is not None:
+            value, low, high = written_marker(marker)
+            sentence = (
+                f"{_subject([key])} has {value} in {plural(marker.cells, 'row')}, far from all others "
+                f"({low} to {high}): if it marks missing cells, leave them empty."
+            )
+            yield Finding("marker", sentence, {"column": key, **marker._asdict()})
+        elif cells.dtype.kind == "f" and are_day_numbers(cells):
+            day = str(int(cells[np.isfinite(cells)][0]))
+            written = f"{day[:4]}-{day[4:6]}-{day[6:]}"
+            sentence = (
+                f"{_subject([key])} has dates as numbers, such as {day}: write them as {written} to have them read as dates."
+            )
+            yield Finding("day_numbers", sentence, {"column": key, "first": int(day)})
 
 
 def copies(columns: Mapping[str | int, Array], codes: IntArray, form: AdviceForm) -> Iterator[Finding]:

@@ -7,13 +7,16 @@ are written as one number are unequally spaced: there are 8,870 from the last of
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from ...array_types import Array
+from ...reporting.text import short
 
 MARKERS = frozenset(sign * (10**digits - 1) for digits in range(2, 8) for sign in (-1, 1)) | {-9}
+DAYS = {-719_162: "0001-01-01", -25_567: "1900-01-01", 2_932_896: "9999-12-31"}  # since 1970, in columns of dates
 MIN_CELLS = 3
 # Least distance from the other cells, as a multiple of their range: a limit that stands for all larger values is nearer.
 MIN_GAP, MIN_GAP_OF_NEGATIVE = 2.0, 1.0  # the second for a negative number among others that are not
@@ -46,7 +49,7 @@ def find_marker(cells: Array) -> Marker | None:
     for end in (cells.min(initial=np.inf), cells.max(initial=-np.inf)):
         rest = cells[cells != end]
         n = len(cells) - len(rest)
-        if end not in MARKERS or n < MIN_CELLS or len(rest) < MIN_CELLS:
+        if (end not in MARKERS and end not in DAYS) or n < MIN_CELLS or len(rest) < MIN_CELLS:
             continue
         low, high = float(rest.min()), float(rest.max())
         with np.errstate(over="ignore"):
@@ -54,6 +57,14 @@ def find_marker(cells: Array) -> Marker | None:
             if max(low - end, end - high) > least * (high - low) > 0.0:
                 return Marker(float(end), n, low, high)
     return None
+
+
+def written_marker(marker: Marker) -> tuple[str, str, str]:
+    """The number and the range of the other cells as text; as dates if the number stands for one."""
+    if marker.value not in DAYS:
+        return short(marker.value, 8), short(marker.low), short(marker.high)
+    low, high = (str(np.datetime64(math.floor(days), "D")) for days in (marker.low, marker.high))
+    return DAYS[int(marker.value)], low, high
 
 
 def are_day_numbers(cells: Array) -> bool:
