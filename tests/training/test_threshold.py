@@ -102,6 +102,14 @@ def test_probabilities_stay_and_the_threshold_is_where_it_was_asked(rare):
     assert np.array_equal(moved.estimator.predict(X) == moved.classes[1], probabilities[:, 1] >= 0.2)
 
 
+@pytest.mark.parametrize(("threshold", "share"), [("0", 1.0), ("1", 0.0)])
+def test_the_thresholds_0_and_1_leave_the_probabilities(rare, threshold, share):
+    plain, moved = run(rare, None), run(rare, threshold)
+    X = plain.prepared.X_test
+    assert (moved.estimator.predict(X) == moved.classes[1]).mean() == share
+    np.testing.assert_allclose(moved.estimator.predict_proba(X), plain.estimator.predict_proba(X), atol=1e-8)
+
+
 @pytest.mark.parametrize("calibrate", ["sigmoid", "isotonic", "temperature"])
 def test_calibrated_models_and_their_files(rare, calibrate, tmp_path):
     parameters = {"calibrate": calibrate}

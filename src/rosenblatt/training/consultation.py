@@ -24,6 +24,7 @@ from ..proofs.doctor.findings import AdviceForm, Finding
 from ..proofs.doctor.label_findings import (
     describe_imbalance,
     folded,
+    label_lists,
     label_quantities,
     label_spellings,
     list_spellings,
@@ -63,6 +64,7 @@ def consult(
         *about_columns(data, request.options),
         *about_spellings(prepared.recipe, classes),
         *about_rows(train, test, tested and not few_possible_rows(data, prepared.recipe)),
+        *label_lists(classes.tolist()),
         *label_quantities(classes.tolist(), len(prepared.y), data.label_name),
         *about_classes(request, classes, np.bincount(prepared.codes, minlength=len(classes))),
         *about_scales(request, prepared.recipe),

@@ -25,6 +25,7 @@ from .preparation import Prepared
 FORMS = "a probability such as 0.3, cost=10:1, f1, f2, precision=0.9 or recall=0.95"
 F_MEASURE = re.compile(r"f(\d+\.?\d*|\.\d+)")
 BISECTIONS = 200
+LARGEST_SCORE = 1e6  # where every map ends; a shift by much more would round the scores
 
 
 @dataclass(frozen=True)
@@ -198,9 +199,9 @@ def _score_of(found: ProbabilityMap, probability: float, code: int) -> float:
         return bool(found.probabilities(np.array([[sign * score]]))[0, code] >= probability)
 
     low, high = -1.0, 1.0
-    while reached(low) and low > -1e12:
+    while reached(low) and low > -LARGEST_SCORE:
         low *= 4.0
-    while not reached(high) and high < 1e12:
+    while not reached(high) and high < LARGEST_SCORE:
         high *= 4.0
     for _ in range(BISECTIONS):
         middle = (low + high) / 2.0

@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length
 
 from ..array_types import Array, BoolArray, FloatArray, IntArray, MatrixLike
+from ..data.indicators import is_indicator
 from ..estimators.search import Scorer, Search, check_two_rows_of_each_class, stratified_folds
 from ..estimators.trials import Trial, describe, effects
 from ..progress import without_callback
@@ -221,6 +222,11 @@ def tune(
 
 def _rows_and_labels(estimator: LinearClassifier | Pipeline, X: Any, y: npt.ArrayLike) -> tuple[Any, Array]:
     """Check rows and labels. The rows of a Pipeline of several steps stay as they are: they may be texts, or a data frame."""
+    if is_indicator(y):
+        raise ValueError(
+            "rb.tune takes one label a row, but y has an indicator matrix: use rb.SoftMarginCV, which chooses C for each "
+            "label, or GridSearchCV of scikit-learn"
+        )
     if isinstance(estimator, Pipeline) and len(estimator.steps) > 1:
         (rows,), labels = indexable(X), column_or_1d(y)
         check_consistent_length(rows, labels)

@@ -30,6 +30,10 @@ UNQUOTED_COMMA = re.compile(rb"(?<![0-9]),|,(?![0-9])")  # of which no decimal c
 NON_FINITE = re.compile(rb"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 MAX_TOKEN_SHOWN = 40  # characters of a token in a message
 ENCODING_OPTION, ENCODING_ADVICE = "--encoding windows-1252", "name its encoding, such as --encoding windows-1252"
+SEVERAL_LABELS = (
+    "rows with several labels are learned in Python, by fit(X, Y) with a column of 0 and 1 in Y for each label "
+    "(docs/algorithms.md, Several labels a row)"
+)
 
 
 class UnclosedError(Exception):

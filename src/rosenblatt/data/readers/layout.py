@@ -28,7 +28,7 @@ from ...array_types import Array
 from ...reporting.text import comma_list, count, plural, quoted_list
 from ..table import Data, DataError, Table
 from . import Options
-from .cells import DEFAULT_DELIMITER, ENCODING_ADVICE, ENCODING_OPTION, MISSING, WORDS
+from .cells import DEFAULT_DELIMITER, ENCODING_ADVICE, ENCODING_OPTION, MISSING, SEVERAL_LABELS, WORDS
 from .kinds import Form, Kind, Survey, choose_forms, describe_forms, is_number, is_value, stored_form, survey
 
 LABEL_NAMES = ("label", "target", "class", "y", "category", "outcome")
@@ -62,6 +62,9 @@ def find_column(source: str, names: Sequence[str], key: str, role: str) -> int:
     except ValueError:
         position = len(names)
     if not -len(names) <= position < len(names):
+        several = [name.strip() for name in key.split(",")]
+        if role == "of labels" and len(several) > 1 and set(several) <= set(names):
+            raise DataError(source, f"--label names one column, got {len(several)}: {SEVERAL_LABELS}", headers=names)
         alike = next((name for name in names if name.casefold() == key.casefold()), None)
         sentence = f"there is no column {key!r} {role}; columns: {comma_list(names, MAX_COLUMNS_LISTED)}"
         if alike is not None:

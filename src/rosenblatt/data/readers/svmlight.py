@@ -18,7 +18,7 @@ from ...reporting.text import count, plural
 from ..csr import CSRMatrix
 from ..table import Data, DataError, Loss, loss_of
 from . import Options
-from .cells import NON_FINITE, parse_number, quote_token
+from .cells import NON_FINITE, SEVERAL_LABELS, parse_number, quote_token
 from .limits import MemoryLimit
 from .sources import Source
 from .window import BLOCK_BYTES, LineNumbers, Window, expected_growth, grow_array, grown_size
@@ -78,6 +78,8 @@ def _finite(at: int, text: bytes, index: int | None) -> float:
         if index is None and loss_of(text) is Loss.DIGITS:
             raise _TokenError(at, f"the label is {quote_token(text)}, which a float does not hold exactly; number the classes")
         return value
+    if index is None and b"," in text and all(parse_number(part) is not None for part in text.split(b",")):
+        raise _TokenError(at, f"the row has several labels, {quote_token(text)}: {SEVERAL_LABELS}")
     what = "label" if index is None else f"value of index {index}"
     if value is None and not NON_FINITE.fullmatch(text):
         raise _TokenError(at, f"the {what} is {'missing' if not text else f'{quote_token(text)}, which is not a number'}")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...array_types import IntArray
+from ...data.readers.cells import SEVERAL_LABELS
 from ...reporting.text import comma_list, count, join_and, plural
 from ..certify import LabeledRows
 from .findings import AdviceForm, Finding
@@ -17,6 +19,7 @@ MIN_ROWS_FOR_SINGLETON = 8  # a class with a single row is reported from this nu
 MAX_SPELLINGS = MAX_CLASSES_NAMED = 5
 # Numeric labels look like a quantity if there are more different ones, and fewer rows of each on average.
 MAX_NUMERIC_CLASSES, MIN_ROWS_OF_NUMBER = 10, 20
+LIST_MARKS = (";", "|", ",")  # between the labels of a list
 
 
 def class_imbalance(given: LabeledRows, separable: bool, form: AdviceForm) -> Iterator[Finding]:
@@ -93,3 +96,17 @@ def label_quantities(labels: Sequence[Any], rows: int, column: str | None) -> It
             "To predict a quantity, replace it by a few classes, such as low and high."
         )
         yield Finding("quantities", sentence, {"column": column, "classes": n, "rows": rows})
+
+
+def label_lists(labels: Sequence[Any]) -> Iterator[Finding]:
+    """Labels that look like lists of labels: each part of them is a label, or a part of one, elsewhere, too."""
+    if not all(isinstance(label, str) for label in labels):
+        return
+    for mark in LIST_MARKS:
+        parts = {label: [part.strip() for part in label.split(mark)] for label in labels}
+        lists = [label for label, found in parts.items() if len(found) > 1 and all(found)]
+        uses = Counter(part for found in parts.values() for part in set(found))
+        if len(lists) > 1 and all(uses[part] > 1 for label in lists for part in parts[label]):
+            sentence = f"Labels such as {lists[0]!r} look like lists, but each list is a class of its own: {SEVERAL_LABELS}."
+            yield Finding("lists", sentence, {"mark": mark, "lists": lists})
+            return
