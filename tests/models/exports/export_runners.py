@@ -222,8 +222,8 @@ def part_by_hand(t, part):
     if part == "value":
         return t
     cycle, wave = part.split()
-    turns = {"hour": t - math.floor(t), "weekday": (math.floor(t) + 3) / 7, "year": t / 365.2425}[cycle]
-    return {"sin": math.sin, "cos": math.cos}[wave](2 * math.pi * turns)
+    turns = {"hour": t, "weekday": (math.floor(t) + 3) / 7, "year": t / 365.2425}[cycle]
+    return {"sin": math.sin, "cos": math.cos}[wave](2 * math.pi * (turns - math.floor(turns)))
 
 
 def grams_by_hand(part, cell):

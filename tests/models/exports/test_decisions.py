@@ -111,6 +111,36 @@ def test_proved_rows_have_the_label_of_the_model_in_every_export(options: Any, r
                 assert code < 0 or label == str(code)
 
 
+@pytest.mark.parametrize("heads", [1, 3])
+def test_proved_rows_of_dates_have_the_label_of_the_model_in_every_export(heads: int, tmp_path: Any) -> None:
+    """Next to the plane, on both sides: the sine of an angle of many turns would have larger errors than the proof allows."""
+    rng = np.random.default_rng(heads)
+    day, x = 20_000 + rng.integers(0, 900, 80) + rng.integers(0, 1440, 80) / 1440, rng.normal(size=80)
+
+    def rows(x: Any) -> Data:
+        return Data("rows", Table(("day", "x"), (day, x)), None, dates={"day": "datetime"})
+
+    recipe = Recipe.learn([rows(x)])
+    model = rb.Model("Perceptron", {}, np.arange(2 if heads == 1 else 3), rng.normal(size=(heads, recipe.width)) * 9,
+                     rng.normal(size=heads), recipe=recipe)  # fmt: skip
+    smaller = reduce(model, "JSON", None, True)
+    first, low, high = smaller.model(model).predict(rows(x)), x, x + rng.choice([-99.0, 99.0], 80)
+    for _ in range(80):
+        middle = (low + high) / 2
+        same = smaller.model(model).predict(rows(middle)) == first
+        low, high = np.where(same, middle, low), np.where(same, high, middle)
+    proved = 0
+    for far in (1e-16, 1e-13, 1e-12, 1e-11):
+        for near in (rows(low - far * np.sign(high - low)), rows(high + far * np.sign(high - low))):
+            features, small = model.features(near), smaller.model(model)
+            certain = decided(_planes(features, small), _Limits.of(small).errors(features), len(model.classes), False)
+            proved += int((certain >= 0).sum())
+            for language in set(LANGUAGES) - {"sql"}:
+                labels = score_rows(language, model, near, tmp_path, smaller).labels
+                assert all(code < 0 or label == str(code) for label, code in zip(labels, certain, strict=True)), language
+    assert 100 < proved < 8 * 80
+
+
 def towards(model: rb.Model, low: Any, high: Any, step: float) -> Any:
     """Points on the lines between rows, where the label of the model changes within `step` of the line."""
     first = model.predict(table(low))

@@ -6,7 +6,8 @@ Method     A score s = sum_j w_j x_j + b of the exported weights is computed in 
            in double precision, in any order, with products rounded or not, differs by at most E, see below. If the intervals
            s - E to s + E of all scores (or of all pairs, which vote) allow one label only, the export gives this label.
 Guarantee  A row counts as proved only if that label is the one that `Model.predict` gives; rounding is part of the proof. It
-           assumes IEEE 754 doubles, and sines, cosines, logarithms and square roots accurate to two units in the last place.
+           assumes IEEE 754 doubles, and sines, cosines, logarithms and square roots accurate to two units in the last place;
+           sines and cosines of parts of dates are those of 2 pi (p - floor(p)), computed in this order.
            Rows whose numbers overflow are never proved.
 
 With u = 2^-53, a feature x = (p - m)/d is made of a product p of at most D inputs, each with a relative error of 4u (none if p

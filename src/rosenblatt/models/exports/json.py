@@ -77,8 +77,8 @@ WEIGH_TEXT = (
 COMPUTE_DATES = (
     "A column of dates holds the number t of days since 1970-01-01, with the time as a fraction; "
     "one of times the fraction of a day. "
-    'The part "value" is t; the others are the sine or the cosine of 2 pi p, '
-    "where p of the hour is t - floor(t), of the weekday (floor(t) + 3)/7, and of the year t/365.2425."
+    'The part "value" is t; the others are the sine or the cosine of 2 pi (p - floor(p)), '
+    "where p of the hour is t, of the weekday (floor(t) + 3)/7, and of the year t/365.2425."
 )
 
 

@@ -59,7 +59,7 @@ def to_sql(
         raise ExportError("SQL export does not support float16 weights; export to ONNX, C, JavaScript or JSON")
     if formula.has_dates:
         problem = "SQL export does not support columns of dates, which databases store in many ways"
-        raise ExportError(f"{problem}; export to C, ONNX or JSON", "train with dates='ignore'", "--dates ignore")
+        raise ExportError(f"{problem}; export to C, JavaScript, ONNX or JSON", "train with dates='ignore'", "--dates ignore")
     _check_size(formula)
     numbers, names = _columns(formula, columns)
     sums = [_sum(formula, h, numbers, names) for h in range(formula.heads)]
