@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import re
 from dataclasses import replace
@@ -222,3 +223,19 @@ def test_show_prints_intercepts_and_writes_the_card(tmp_path: Path, iris: tuple[
     assert [each["class"] for each in as_json["intercepts"]] == model.classes.tolist()
     refused = rosenblatt("show", tmp_path / "iris.safetensors", "--card", tmp_path / "iris.txt")
     assert (refused.code, refused.err) == (2, f"rosenblatt: {tmp_path / 'iris.txt'}: the file name must end with .md\n")
+
+
+def test_ranges_are_written_as_in_the_file_and_a_test_file_has_its_digest(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    lines = []
+    for _ in range(60):
+        rate, price, member = int(rng.integers(1, 99)), int(rng.integers(1000, 9999)), rng.random() < 0.5
+        lines.append(f"{rate}%,${price:,}".replace(",", ";", 1) + f";{str(member).lower()};{'yes' if rate > 50 else 'no'}")
+    for name, part in (("train.csv", lines[:40]), ("test.csv", lines[40:])):
+        (tmp_path / name).write_text("\n".join(["rate;price;member;label", *part]) + "\n")
+    model, _ = trained(tmp_path, "--test", tmp_path / "test.csv", "-a", "average", data=tmp_path / "train.csv")
+    card = sections(model.card())
+    assert hashlib.sha256((tmp_path / "test.csv").read_bytes()).hexdigest() in card["Test"]
+    assert re.search(r"^\| `rate` \| \d+% \| \d+% \| 0 \|$", card["Limits"], re.MULTILINE)
+    assert re.search(r"^\| `price` \| \\\$1,\d{3} \| \\\$9,\d{3} \| 0 \|$", card["Limits"], re.MULTILINE)
+    assert "| `member` | false | true | 0 |" in card["Limits"]

@@ -119,7 +119,7 @@ def _test(model: Model, record: Record | None) -> Iterator[str]:
     if record is None:
         yield NO_RECORD
         return
-    yield _how_tested(record.test)
+    yield _how_tested(record.test, model.provenance.get("test_sha256"))
     yield ""
     baseline, tested = record.baseline, record.training if record.test is None else record.test.counts
     rows = [_error_row("tested rows", tested)] if record.test is not None else []
@@ -136,7 +136,7 @@ def _test(model: Model, record: Record | None) -> Iterator[str]:
         yield f"\nProbabilities: {scores}; calibration error {error}."
 
 
-def _how_tested(test: RecordedTest | None) -> str:
+def _how_tested(test: RecordedTest | None, digest: object) -> str:
     if test is None:
         return "The model was not tested: the errors below are those of its own training rows."
     seed = "" if test.seed is None else f" (seed {test.seed})"
@@ -147,7 +147,8 @@ def _how_tested(test: RecordedTest | None) -> str:
         return f"Tested by {len(test.folds)} folds of the training rows{seed}, {each}."
     if test.by == FILE:
         same = ", **which is the training file**" if test.is_training_file else ""
-        return f"Tested on the file {code(test.file)}{same}."
+        seal = f", SHA-256 {code(digest)}" if isinstance(digest, str) else ""
+        return f"Tested on the file {code(test.file)}{seal}{same}."
     share = "" if test.share is None else f", {short(100.0 * test.share)} % of each class{seed}"
     return f"Tested on rows of the same file that were held out{share}."
 

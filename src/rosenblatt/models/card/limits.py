@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ...data.readers.notation import NumberForm
 from ...preprocessing.categorical import Categories
 from ...preprocessing.date_parts import date_text
 from ...preprocessing.recipe import Recipe
 from ...reporting.text import count, plural, short
-from .markdown import code, table
+from ..explanations.row import number_forms
+from .markdown import code, escape, table
 from .record import FILE, Record
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ def limits(model: Model, record: Record | None) -> Iterator[str]:
         yield "- Its scores are not probabilities: a larger score is more certain, on no particular scale."
     yield "- Weights show what goes together in the training rows, not what causes the label."
     if isinstance(model.recipe, Recipe):
-        yield from _numbers(model.recipe)
+        yield from _numbers(model.recipe, number_forms(model))
         yield from _strings(model.recipe)
 
 
@@ -50,8 +52,8 @@ def _untested_classes(model: Model, record: Record | None) -> str:
     return _listed(names, LISTED_CLASSES)
 
 
-def _numbers(recipe: Recipe) -> Iterator[str]:
-    """The ranges of the numeric columns."""
+def _numbers(recipe: Recipe, forms: Mapping[str, NumberForm]) -> Iterator[str]:
+    """The ranges of the numeric columns, as the training file writes them."""
     facts = recipe.facts
     names: Any = recipe.number_names if recipe.kind == "table" else recipe.feature_names
     n = recipe.numbers.columns
@@ -64,9 +66,12 @@ def _numbers(recipe: Recipe) -> Iterator[str]:
     dates = dict(recipe.dates)
     rows = []
     for place in range(min(n, LISTED_COLUMNS)):
-        kind, ends = dates.get(names[place], ""), (float(facts.minimum[place]), float(facts.maximum[place]))
-        shown = [date_text(end, kind) if kind else short(end, 6) for end in ends]
-        rows.append((code(names[place]), *shown, count(int(facts.missing[place]))))
+        name, ends = names[place], (float(facts.minimum[place]), float(facts.maximum[place]))
+        shown = [
+            date_text(end, dates[name]) if name in dates else escape(forms[name].text(end)) if name in forms else short(end, 6)
+            for end in ends
+        ]
+        rows.append((code(name), *shown, count(int(facts.missing[place]))))
     yield from table(["column", "from", "to", "missing cells"], rows, right=[1, 2, 3])
     if n > LISTED_COLUMNS:
         yield f"\nand {plural(n - LISTED_COLUMNS, 'more column')}."
