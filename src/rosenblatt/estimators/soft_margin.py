@@ -262,7 +262,7 @@ class SoftMargin(MarginClassifier):
     def _solve(self, data: TrainingSet) -> None:
         X, classes, codes, weights = data.X, data.classes, data.codes, data.weights
         rows = make_rows(X)
-        self._check_lengths(X, rows, len(codes))
+        longest = self._check_lengths(X, rows, len(codes))
         scheme = self._choose_scheme(rows, len(classes))
         before, self._scheme = self._before(classes, rows_width(rows), len(codes), scheme), scheme
         joint = scheme in JOINT and len(classes) > 2
@@ -270,7 +270,7 @@ class SoftMargin(MarginClassifier):
         limits = SolverLimits(float(self.tol), most, seed_of(self.random_state))
         task = SoftMarginTask(
             rows, codes, classes, weights, scheme, float(self.C), self.loss, self.penalty, self.solver, self._x0, self._free,
-            limits, effective_n_jobs(self.n_jobs), current_callback(bool(self.verbose)),
+            limits, effective_n_jobs(self.n_jobs), current_callback(bool(self.verbose)), longest,
         )  # fmt: skip
         self.classes_ = classes
         if joint:
@@ -312,15 +312,15 @@ class SoftMargin(MarginClassifier):
         self.solver_, self._solutions = ["newton" if newton else "dual-coordinates"], [found]
         return found.gap, found.n_iter
 
-    def _check_lengths(self, X: Matrix, rows: Rows, n: int) -> None:
-        """Check that squared lengths are finite, and so every value: one pass instead of two."""
+    def _check_lengths(self, X: Matrix, rows: Rows, n: int) -> float:
+        """Check that squared lengths are finite, and so every value: one pass instead of two. Return the largest length."""
         squares = np.empty(n)
         lengths(rows, 0.0, squares)
         if not np.isfinite(squares).all():
             self._check_finite(X)
-            if self.penalty == "l1":
-                return  # its solver scales the columns
-            raise ValueError("the squared length of a row exceeds the range of float64: scale the features")
+            if self.penalty != "l1":  # its solver scales the columns
+                raise ValueError("the squared length of a row exceeds the range of float64: scale the features")
+        return float(np.sqrt(squares.max()))
 
     @property
     def _x0(self) -> float:

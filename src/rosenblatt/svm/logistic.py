@@ -6,7 +6,8 @@ Dual       max over a:  sum_i C_i H(a_i/C_i) - 1/2 |sum_i a_i y_i p_i|^2,  H(t) 
            s.t.  0 <= a_i <= C_i, and sum_i a_i y_i = 0 if the intercept is free.
 Guarantee  For all w, b and every feasible a: dual(a) <= optimum <= primal(w, b). The multipliers of weights are
            a_i = C_i s(-m_i), which attain the entropy of each row's loss: the gap is then |gradient in w|^2/2. With a free
-           intercept they are first moved to sum_i a_i y_i = 0, along their curvatures a_i (1 - a_i/C_i).
+           intercept they are first moved to sum_i a_i y_i = 0, along their curvatures a_i (1 - a_i/C_i). Where rounding errors
+           of huge values count, the gap is that of the multipliers as they are stored.
 Reference  T. Jaakkola and D. Haussler, Probabilistic kernel regression models (1999); H.-F. Yu, F.-L. Huang and C.-J. Lin,
            Machine Learning 85 (2011).
 """
@@ -22,12 +23,11 @@ from scipy.special import xlog1py, xlogy
 
 from ..array_types import FloatArray, IntArray
 from ..kernels.linear.logistic import add_squares, logistic_gradient, logistic_product, loss_along
-from ..kernels.linear.row_blocks import combine
 from ..kernels.linear.rows import CSR, EPS
 from ..parallel import in_order
 from .limits import SolverLimits
 from .problem import BinarySVM, Solution
-from .row_blocks import Blocks, add_to_diagonal, cholesky_factor, draw_sample, penalty_diagonal, solve_factored
+from .row_blocks import Blocks, add_to_diagonal, cholesky_factor, draw_sample, penalty_diagonal, solve_factored, sum_rows
 from .truncated_newton import Solve, minimize
 
 MAX_SPANS = 16  # parts of the rows that threads work on; each has a gradient of its own
@@ -43,6 +43,8 @@ SMALL_WEIGHTS = 1e-9  # weights of this squared length, relative to the objectiv
 @dataclass(frozen=True)
 class BinaryLogistic(BinarySVM):
     """A binary problem with the logistic loss in place of the hinge; `squared` is False."""
+
+    longest: float = np.inf  # no row is longer
 
 
 def balance(multipliers: FloatArray, y: FloatArray, costs: FloatArray) -> FloatArray:
@@ -176,10 +178,15 @@ class LogisticLoss:
         svm, n = self.svm, len(self.svm.signs)
         v, value = self._without_rounding_errors(v, value)
         a = balance(self.pulls, self.signs, self.costs) if svm.free else self.pulls.copy()
-        signed, w = a * self.signs, np.zeros(svm.width)
-        combine(svm.rows, self.wanted, signed, w)
+        signed = a * self.signs
+        w = sum_rows(svm.rows, self.wanted, signed, svm.width, svm.longest, value)
         own = 0.0 if svm.free else svm.x0 * float(signed.sum())
-        dual = entropy(a, self.costs) - 0.5 * (float(w @ w) + own * own)
+        gain, loss = entropy(a, self.costs), 0.5 * (float(w @ w) + own * own)
+        if 2.0 * loss > gain:  # shorter multipliers have a better bound, above 0
+            share = 0.5 * gain / loss
+            a *= share
+            gain, loss = entropy(a, self.costs), loss * share * share
+        dual = gain - loss
         multipliers, margins = np.zeros(n), np.full(n, np.nan)
         multipliers[self.wanted], margins[self.wanted] = a, self.margins
         return Solution(v[:-1].copy(), svm.x0 * float(v[-1]), multipliers, value, dual, margins, svm.costs)

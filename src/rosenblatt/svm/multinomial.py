@@ -24,11 +24,19 @@ from ..array_types import FloatArray, IntArray
 from ..data.problem import rows_as_matrix, rows_width
 from ..kernels.linear.logistic import add_squares
 from ..kernels.linear.multinomial import bend_rows, multinomial_gradient, multinomial_product, softmax_rows
-from ..kernels.linear.rows import CSR, Rows
+from ..kernels.linear.rows import CSR, EPS, Rows
 from ..parallel import in_order
 from .limits import SolverLimits
 from .logistic import MAX_DENSE_COLUMNS, MAX_SPANS, MAX_SPARSE_COLUMNS, VALUES_PER_SPAN
-from .row_blocks import Blocks, add_to_diagonal, cholesky_factor, sample_of_classes, solve_factored
+from .row_blocks import (
+    MAX_LOST_SHARE,
+    Blocks,
+    add_to_diagonal,
+    cholesky_factor,
+    sample_of_classes,
+    solve_factored,
+    sum_rows,
+)
 from .truncated_newton import Solve, minimize
 
 BLOCK_VALUES = 1 << 15  # values of dense rows in a product: they stay in the cache of a core
@@ -71,8 +79,18 @@ class MultinomialLoss:
     v is classes x (features, 1) for dense rows, (features, 1) x classes for sparse ones, flattened.
     """
 
-    def __init__(self, rows: Rows, codes: IntArray, k: int, costs: FloatArray, x0: float, free: bool, n_jobs: int) -> None:
-        self.rows, self.k, self.x0, self.free, self.n_jobs = rows, k, x0, free, n_jobs
+    def __init__(
+        self,
+        rows: Rows,
+        codes: IntArray,
+        k: int,
+        costs: FloatArray,
+        x0: float,
+        free: bool,
+        n_jobs: int,
+        longest: float = np.inf,
+    ) -> None:
+        self.rows, self.k, self.x0, self.free, self.n_jobs, self.longest = rows, k, x0, free, n_jobs, longest
         self.n, self.width, self.sparse = len(codes), rows_width(rows), isinstance(rows, CSR)
         self.wanted = np.flatnonzero(costs > 0.0)
         self.codes, self.costs = codes[self.wanted].astype(np.int64), np.ascontiguousarray(costs[self.wanted])
@@ -228,18 +246,37 @@ class MultinomialLoss:
     def solution(self, v: FloatArray, value: float) -> Multinomial:
         """The weights, their multipliers and the bounds; `at(v)` was called last."""
         shares = self._balanced() if self.free else self.shares.copy()
-        signed = -self.costs[:, None] * shares
-        signed[np.arange(len(signed)), self.codes] += self.costs
-        dual = shannon_entropy(shares, self.costs) - 0.5 * self._length(signed)
+        signed = self._signed(shares)
+        gain, loss = shannon_entropy(shares, self.costs), 0.5 * self._length(signed, value)
+        if 2.0 * loss > gain:  # shorter multipliers have a better bound, above 0
+            share = 0.5 * gain / loss
+            shares *= share
+            shares[np.arange(len(shares)), self.codes] += 1.0 - share
+            signed *= share
+            gain, loss = shannon_entropy(shares, self.costs), loss * share * share
+        dual = gain - loss
         multipliers = np.zeros((self.n, self.k))
         multipliers[self.wanted] = signed
         W, b = self._split(v)
         W, b = np.array(W.T if self.sparse else W, order="C"), b - b.mean() if self.free else b.copy()
         return Multinomial(W, b, multipliers, value, dual, 0)
 
-    def _length(self, signed: FloatArray) -> float:
+    def _signed(self, shares: FloatArray) -> FloatArray:
+        """The multipliers C_i ([m = l] - p_im) of the wanted rows."""
+        signed: FloatArray = -self.costs[:, None] * shares
+        signed[np.arange(len(signed)), self.codes] += self.costs
+        return signed
+
+    def _length(self, signed: FloatArray, value: float) -> float:
         """sum_m |sum_i a_im p_i|^2"""
         total = 0.0 if self.free else self.x0**2 * float(np.square(signed.sum(axis=0)).sum())
+        lost = np.sqrt(len(signed)) * EPS * self.longest * float(abs(signed).sum())
+        length = np.sqrt(value)  # of the weights, at most, up to a factor
+        if lost * (length + lost) > MAX_LOST_SHARE * value:
+            for own in np.ascontiguousarray(signed.T):
+                w = sum_rows(self.rows, self.wanted, own, self.width, self.longest, 0.0)
+                total += float(w @ w)
+            return total
         sums: FloatArray
         if self.sparse:
             X = rows_as_matrix(self.rows, 0, self.n)
@@ -278,11 +315,12 @@ def solve_multinomial(
     *,
     x0: float,
     free: bool,
+    longest: float,
     limits: SolverLimits,
     start: Multinomial | None = None,
 ) -> Multinomial:
     """The solution; the gap is at most `limits.tol`, or as small as float64 allows."""
-    loss = MultinomialLoss(rows, codes, k, costs, x0, free, limits.n_jobs)
+    loss = MultinomialLoss(rows, codes, k, costs, x0, free, limits.n_jobs, longest)
     v: FloatArray = np.zeros(loss.shape)
     if start is not None:
         loss.of_classes(v)[:] = np.column_stack([start.W, start.bias / (x0 or 1.0)])
@@ -290,7 +328,7 @@ def solve_multinomial(
         places, shares = few
         sampled = np.zeros(len(codes))
         sampled[places] = shares
-        sample = MultinomialLoss(rows, codes, k, sampled, x0, free, limits.n_jobs)
+        sample = MultinomialLoss(rows, codes, k, sampled, x0, free, limits.n_jobs, longest)
         v = minimize(sample, v.ravel(), replace(limits, tol=JOINT_SAMPLE_TOL, progress=None))[1].reshape(loss.shape)
     found, _, steps, _ = minimize(loss, v.ravel(), limits)
     return replace(found, n_iter=steps)

@@ -9,8 +9,8 @@ from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from ..array_types import Array, BoolArray, FloatArray, IntArray
-from ..kernels.linear.row_blocks import add_pairs, combine, gather, score
-from ..kernels.linear.rows import CSR, Dense, Rows
+from ..kernels.linear.row_blocks import add_pairs, combine, combine_twice, gather, score
+from ..kernels.linear.rows import CSR, EPS, Dense, Rows
 from ..parallel import in_order
 from .problem import BinarySVM
 
@@ -20,6 +20,7 @@ BLOCKS_PER_TASK = 64  # blocks that one thread sums
 MIN_SAMPLED_ROWS = 4000  # smaller problems are not sampled
 SAMPLE_DIVISOR = 16  # a sample has one row in 16
 SAMPLE_ROWS_PER_COLUMN = 20  # a sample has at least this many rows per column
+MAX_LOST_SHARE = 1e-9  # of an objective, in rounding errors of a bound
 
 
 class Blocks:
@@ -137,6 +138,22 @@ def sample_of_classes(
             return None
         shares[own == label] *= total / part
     return seen[some], shares
+
+
+def sum_rows(rows: Rows, wanted: IntArray, coefs: FloatArray, width: int, longest: float, value: float) -> FloatArray:
+    """sum_r coefs[r] x_i over the wanted rows, whose length is at most `longest`.
+
+    If rounding errors could change half of its square by more than a small share of `value`, it is summed with twice the
+    digits.
+    """
+    total = np.zeros(width)
+    combine(rows, wanted, coefs, total)
+    lost = np.sqrt(len(wanted)) * EPS * longest * float(abs(coefs).sum())
+    if lost * (float(np.linalg.norm(total)) + 0.5 * lost) <= MAX_LOST_SHARE * value:
+        return total
+    total, rest = np.zeros(width), np.zeros(width)
+    combine_twice(rows, wanted, coefs, total, rest)
+    return total + rest
 
 
 def add_to_diagonal(H: FloatArray, diagonal: FloatArray) -> None:

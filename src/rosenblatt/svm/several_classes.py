@@ -53,6 +53,7 @@ class SoftMarginTask:
     limits: SolverLimits
     threads: int
     progress: ProgressCallback | None
+    longest: float  # no row is longer
 
     @property
     def row_weights(self) -> FloatArray:
@@ -88,7 +89,7 @@ class SoftMarginTask:
             solve = solve_multinomial_likelihood if self.unpenalized else solve_multinomial
             return solve(
                 self.rows, self.codes, len(self.classes), self._cost * self.row_weights, x0=self.x0, free=self.free,
-                limits=replace(self.limits, n_jobs=self.threads, progress=self.progress), start=start,
+                longest=self.longest, limits=replace(self.limits, n_jobs=self.threads, progress=self.progress), start=start,
             )  # fmt: skip
         assert not isinstance(start, Multinomial)
         return solve_crammer_singer(
@@ -139,7 +140,7 @@ class SoftMarginTask:
             sparse = BinaryL1(problem.rows, problem.signs, costs, self.loss == "squared_hinge", problem.x0, self.free)
             return Solved(*solve_l1(sparse, limits, start, columns), "newton")
         if self.loss == "logistic":
-            logistic = BinaryLogistic(problem.rows, problem.signs, costs, False, problem.x0, self.free)
+            logistic = BinaryLogistic(problem.rows, problem.signs, costs, False, problem.x0, self.free, self.longest)
             solve = solve_binary_likelihood if self.unpenalized else solve_logistic
             return Solved(*solve(logistic, limits, start), "newton")
         svm = BinarySVM(problem.rows, problem.signs, costs, self.loss == "squared_hinge", problem.x0, self.free)

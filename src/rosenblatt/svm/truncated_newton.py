@@ -27,7 +27,8 @@ CHORD_SHARE = 0.25  # the preconditioner is used without products as long as the
 SPARE = 0.1  # share of the tolerated gap that a step may leave
 MAX_PRODUCTS = 400  # products with the Hessian in one step
 ROUNDING_SHARE = 1e-15  # decreases below this share of the objective are rounding errors
-MAX_LOST_STEPS = 3  # steps that do not decrease the gap, within rounding errors, before the end
+MAX_LOST_STEPS = 3  # steps that decrease neither the objective nor the gap, within rounding errors, before the end
+LESS = 0.9  # a gap has decreased if it is at most this share of the least one before
 
 
 class Certified(Protocol):
@@ -78,7 +79,8 @@ def minimize(
         if done or lost or gap <= enough:
             found = function.solution(v, value)
             if best is None or found.gap < best.gap:
-                best, lost = found, 0
+                lost = 0 if best is None or found.gap <= LESS * best.gap else lost
+                best = found
             limits.report(steps, best.gap)
             if best.gap <= limits.tol or done or lost > MAX_LOST_STEPS:
                 return best, v, steps, solve
@@ -95,9 +97,9 @@ def minimize(
             exact = size <= CHORD_SHARE**2 * before
         if not exact:
             direction, products = conjugate_gradients(function.product, gradient, solve, SPARE * enough)
-        decrease = -float(gradient @ direction)
-        lost += not decrease > ROUNDING_SHARE * value
+        decrease, last = -float(gradient @ direction), value
         v, value, gradient = move(function, v, value, direction, decrease)
+        lost += not (decrease > ROUNDING_SHARE * last and value < last)
         steps += 1
 
 

@@ -163,8 +163,10 @@ class BinaryLikelihood(LogisticLoss):
 class SeveralLikelihood(MultinomialLoss):
     """The likelihood of several classes."""
 
-    def __init__(self, rows: Rows, codes: IntArray, k: int, costs: FloatArray, x0: float, free: bool, n_jobs: int) -> None:
-        super().__init__(rows, codes, k, costs, x0, free, n_jobs)
+    def __init__(self, rows: Rows, codes: IntArray, k: int, costs: FloatArray, x0: float, free: bool, n_jobs: int,
+        longest: float,
+    ) -> None:  # fmt: skip
+        super().__init__(rows, codes, k, costs, x0, free, n_jobs, longest)
         self.penalty = np.zeros(self.shape)
         self.of_classes(self.penalty)[:, -1] = float(x0 == 0.0)
         self.scales = column_lengths(rows, self.wanted, self.width, x0)
@@ -197,13 +199,8 @@ class SeveralLikelihood(MultinomialLoss):
         self.moved = self.moved + self.shares * along
         return bool((abs(self.moved - self.shares) <= MAX_CHANGE * self.shares).all())
 
-    def _signed(self) -> FloatArray:
-        signed = -self.costs[:, None] * self.moved
-        signed[np.arange(len(signed)), self.codes] += self.costs
-        return signed
-
     def excess(self) -> FloatArray:
-        signed, found = self._signed(), np.empty(self.shape)
+        signed, found = self._signed(self.moved), np.empty(self.shape)
         for column, out in zip(np.ascontiguousarray(signed.T), self.of_classes(found), strict=True):
             ones = np.ones(len(column))
             out[:] = Blocks(self.rows, self.wanted, ones, self.x0, self.width).sum(column)
@@ -241,7 +238,7 @@ class SeveralLikelihood(MultinomialLoss):
         if self.null is not None:
             V = np.stack([self.null.remove(each, self.width + (not self.free)) for each in V])
         multipliers = np.zeros((self.n, self.k))
-        multipliers[self.wanted] = self._signed()
+        multipliers[self.wanted] = self._signed(self.moved)
         return Multinomial(np.ascontiguousarray(V[:, :-1]), self.x0 * V[:, -1], multipliers, value, dual, 0)
 
 
@@ -302,11 +299,11 @@ def solve_binary_likelihood(svm: BinaryLogistic, limits: SolverLimits, start: So
 
 
 def solve_multinomial_likelihood(
-    rows: Rows, codes: IntArray, k: int, costs: FloatArray, *, x0: float, free: bool, limits: SolverLimits,
-    start: Multinomial | None = None,
+    rows: Rows, codes: IntArray, k: int, costs: FloatArray, *, x0: float, free: bool, longest: float,
+    limits: SolverLimits, start: Multinomial | None = None,
 ) -> Multinomial:  # fmt: skip
     """The weights of largest likelihood of several classes."""
-    likelihood = SeveralLikelihood(rows, codes, k, costs, x0, free, limits.n_jobs)
+    likelihood = SeveralLikelihood(rows, codes, k, costs, x0, free, limits.n_jobs, longest)
     v = np.zeros(likelihood.shape)
     if start is not None:
         likelihood.of_classes(v)[:] = np.column_stack([start.W, start.bias / (x0 or 1.0)])

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...array_types import FloatArray, IntArray
-from ..compile import kernel
-from .rows import CSR, Rows, axpy, dot, prefetch_row, span, sqnorm
+from ..compile import inlined, kernel, operation
+from .rows import CSR, Dense, Rows, axpy, dot, prefetch_row, span, sqnorm
 
 ROWS_AHEAD = 8  # rows between a prefetch and its use
+SPLITTER = 134217729.0  # 2^27 + 1, which splits a float64 into two halves of its digits
 
 
 @kernel
@@ -30,6 +33,44 @@ def combine(rows: Rows, wanted: IntArray, coefs: FloatArray, w: FloatArray) -> N
             prefetch_row(rows, wanted[r + ROWS_AHEAD])
         if coefs[r] != 0.0:
             axpy(rows, wanted[r], coefs[r], w)
+
+
+@inlined
+def add_product(a: float, x: float, total: float, rest: float) -> tuple[float, float]:
+    """total + rest + a x as a sum and what its rounding left (T. Dekker, Numerische Mathematik 18 (1971))."""
+    p, split_a, split_x = a * x, SPLITTER * a, SPLITTER * x
+    high_a, high_x = split_a - (split_a - a), split_x - (split_x - x)
+    low_a, low_x = a - high_a, x - high_x
+    left = ((high_a * high_x - p) + high_a * low_x + low_a * high_x) + low_a * low_x
+    after = total + p
+    part = after - total
+    return after, rest + ((total - (after - part)) + (p - part)) + left
+
+
+@operation
+def axpy_twice(rows: Any, i: int, a: float, total: FloatArray, rest: FloatArray) -> Any:
+    """total + rest += a x_i"""
+
+
+@axpy_twice.of(Dense)
+def _(rows: Dense, i: int, a: float, total: FloatArray, rest: FloatArray) -> Any:
+    for j in range(total.shape[0]):
+        total[j], rest[j] = add_product(a, np.float64(rows.values[i, j]), total[j], rest[j])
+
+
+@axpy_twice.of(CSR)
+def _(rows: CSR, i: int, a: float, total: FloatArray, rest: FloatArray) -> Any:
+    start, stop = span(rows, i)
+    for k in range(start, stop):
+        j = np.uintp(rows.indices[k])
+        total[j], rest[j] = add_product(a, np.float64(rows.values[k]), total[j], rest[j])
+
+
+@kernel
+def combine_twice(rows: Rows, wanted: IntArray, coefs: FloatArray, total: FloatArray, rest: FloatArray) -> None:
+    """The same with twice the digits: total + rest += sum_r coefs[r] x_i."""
+    for r in range(wanted.shape[0]):
+        axpy_twice(rows, wanted[r], coefs[r], total, rest)
 
 
 @kernel
