@@ -13,6 +13,7 @@ from scipy.special import logsumexp
 
 import rosenblatt as rb
 from rosenblatt.estimators.base import StopWarning
+from rosenblatt.estimators.svm_base import ZeroPlaneWarning
 
 SCHEMES = ["multinomial", "ovr", "ovo"]
 
@@ -134,6 +135,16 @@ def test_the_sums_of_the_multipliers_are_zero():
     signed *= np.where(y, 1, -1)
     np.testing.assert_allclose(np.column_stack([X, np.ones(len(y))]).T @ signed, 0.0, atol=1e-9)
     assert model.multipliers_[0].min() > 0.0
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_zero_weights_may_be_the_best(k):
+    """The same row once in each class: the likelihood has its maximum where the search for it starts."""
+    with pytest.warns(ZeroPlaneWarning):
+        model = rb.SoftMargin(loss="logistic", C=np.inf, tol=1e-9).fit(np.array([[-1.0, 1.0]] * k), range(k))
+    assert model.stop_.reason == "tolerance"
+    assert model.objective_[0] == pytest.approx(k * np.log(k))
+    np.testing.assert_array_equal(model.coef_, 0.0)
 
 
 def rare(k=2):

@@ -34,7 +34,8 @@ COMPILED = not getattr(numba.config, "DISABLE_JIT", 0)
 # Kernels allocate no memory. Without reference counts for the arrays of each tuple they take half the time. C does not call
 # them: without an entry for C, and for bodies of operations for Python, compilation takes a tenth less.
 BODY_OPTIONS: dict[str, Any] = {"error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
-OPTIONS: dict[str, Any] = {"nogil": True, **BODY_OPTIONS}
+# Without `fastmath`, a function would be compiled as its first caller is, and its bits would depend on the order of the calls.
+OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": False, **BODY_OPTIONS}
 # Sums may be reordered, so that they use vector lanes; NaN and infinity keep their meaning.
 REORDER = frozenset({"reassoc", "contract", "nsz"})
 PACKAGE = __name__.removesuffix("kernels.compile")
@@ -88,7 +89,7 @@ def kernel(function: Kernel, **options: Any) -> Kernel:
     """Compile `function` on its first call; with `NUMBA_DISABLE_JIT=1` it stays plain Python, also silent about overflow."""
     if not COMPILED:
         return np.errstate(all="ignore")(function)
-    compiled: Any = numba.njit(**OPTIONS, **options)(function)
+    compiled: Any = numba.njit(**{**OPTIONS, **options})(function)
     cache: Any = _Cache
     with contextlib.suppress(RuntimeError):  # no writable cache directory
         compiled._cache = cache(function)

@@ -251,7 +251,7 @@ def maximize(likelihood: Likelihood[Found], v: FloatArray, limits: SolverLimits)
         solve = likelihood.precondition()
         direction = _solve(likelihood, solve, gradient)
         decrease = -float(gradient @ direction)
-        if not decrease > 0.0:
+        if not decrease >= 0.0:
             break
         if 0.5 * decrease <= NEAR_GAP * limits.tol * value:
             found = _bound(likelihood, solve, v, value, direction, SPARE * limits.tol * value)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from effort import amount
-from rosenblatt.kernels.compile import kernel
+from rosenblatt.kernels.compile import inlined, kernel, sum_kernel
 from rosenblatt.kernels.linear.exponentials import MOST, exp_minus, log_one_plus
 from rosenblatt.kernels.linear.logistic import logistic_terms
 
@@ -49,3 +49,22 @@ def test_the_logistic_loss_and_its_derivatives(m: float) -> None:
     assert loss == pytest.approx(float(3.0 * (np.log1p(q) + max(-m, 0.0))), rel=1e-15, abs=1e-300)
     assert pull == pytest.approx(float(3.0 * (q if m > 0 else 1.0) / (1.0 + q)), rel=1e-15, abs=1e-300)
     assert bend == pytest.approx(float(3.0 * q / (1.0 + q) ** 2), rel=2e-15, abs=1e-300)
+
+
+@inlined
+def rounded(x: float) -> float:
+    return (x + 1e16) - 1e16
+
+
+@sum_kernel
+def sum_of_rounded(x: object) -> float:
+    total = 0.0
+    for i in range(len(x)):
+        total += rounded(x[i])
+    return total
+
+
+def test_a_function_keeps_its_rounding_in_a_sum_that_may_be_reordered() -> None:
+    """Also if the sum is compiled first, whose options Numba would hand down."""
+    assert sum_of_rounded(np.ones(3)) == 0.0
+    assert rounded(1.0) == 0.0
