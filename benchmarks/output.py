@@ -159,7 +159,7 @@ def choices(rows: Iterable[Row]) -> list[Row]:
 
     def cells(row: Row) -> Cells:
         rank = f"{row['rank']:.2f}" if "rank" in row else ""
-        numbers = [f"{100.0 * row['error']:.2f}", f"{row['seconds']:.3f}", rank]
+        numbers = [f"{100.0 * row['error']:.2f}", f"{row['seconds']:.3f}" if "seconds" in row else "", rank]
         ours = row["learner"].startswith("r")
         return [row.get("table", row.get("set", "")), row["learner"], *numbers], "bold" if ours else ""
 

@@ -154,7 +154,10 @@ def test_compare_has_the_baseline_of_its_winner(tmp_path: Path) -> None:
     found = rosenblatt("compare", path, "--algorithms", "average,ridge")
     assert "baseline: always 'no': error 5.00 % (4 of 80 wrong)" in found.out
     assert "warning: The model is no better than always predicting 'no'." in found.out
-    assert rosenblatt("compare", path, "--algorithms", "average", "--json").json["baseline"]["errors"] == 4
+    found = rosenblatt("compare", path, "--algorithms", "average", "--json").json
+    assert found["baseline"]["errors"] == 4
+    assert [each["kind"] for each in found["findings"]] == ["imbalance"]
+    assert found["findings"][0]["sentence"] in found["notes"]
 
 
 # --- time

@@ -95,7 +95,8 @@ def command(data: str, algorithms: list[str] | None, as_json: bool, **given: Any
     if as_json:
         listed = [entry.to_dict() for entry in entries]
         judged = {} if judgment is None else judgment.to_dict()
-        print_json({"entries": listed, **verdict.to_dict(), "command": train, **judged})
+        noticed = {"notes": list(rows.whole.notes), "findings": [finding.to_dict() for finding in rows.findings]}
+        print_json({**noticed, "entries": listed, **verdict.to_dict(), "command": train, **judged})
         return
     console = out()
     console.print(comparison_table(entries, verdict, len(rows.folds), console.width))

@@ -119,21 +119,22 @@ def _intercept_fields(planes: list[dict[str, Any]]) -> list[tuple[str, str]]:
 
 
 def _test_fields(stored: Any) -> list[tuple[str, str]]:
-    """The test of the model, beside the baseline; nothing if the file does not store one."""
+    """The test of the model, beside the baseline, and what was noticed; nothing if the file does not store them."""
     from ..models.card.record import FILE, FOLDS, HELD_OUT, record_from_json
     from ..reporting.text import count, percent, percent_range
 
     record = record_from_json(stored)
     if record is None:
         return []
+    noticed = [("" if place else "noticed", sentence) for place, sentence in enumerate(record.notes)]
     if record.test is None:
-        return [("test", "none")]
+        return [("test", "none"), *noticed]
     tested, guess = record.test.counts, record.baseline
     rows = {HELD_OUT: "held-out rows", FILE: f"rows of {record.test.file}", FOLDS: f"rows in {len(record.test.folds)} folds"}
     wrong = f"error {percent(tested.error, 2)} ({count(tested.errors)} of {count(tested.rows)} {rows[record.test.by]} wrong)"
     fields = [("test", f"{wrong}, 95 % interval {percent_range(*tested.interval)}")]
     fields.append(("baseline", f"always {guess.label!r}: error {percent(guess.error, 2)}"))
-    return fields + [("warning", sentence) for sentence in record.warnings]
+    return [*fields, *(("warning", sentence) for sentence in record.warnings), *noticed]
 
 
 def _provenance_fields(provenance: dict[str, Any]) -> list[tuple[str, str]]:

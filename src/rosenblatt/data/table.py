@@ -299,7 +299,8 @@ def typed_labels(labels: Array) -> Array:
 def codes_of(data: Data, classes: Array) -> IntArray:
     """The class code of each row of a file, by the classes of a model; raises DataError for an unknown label."""
     if data.labels is None:
-        raise DataError(data.source, "the file has no labels to compare with")
+        advice = "name their column with --label"
+        raise DataError(data.source, "the file has no labels to compare with", option="--label", advice=advice)
     distinct, places = np.unique(as_text(data.labels), return_inverse=True)
     codes = [_class_code(label, classes) for label in distinct.tolist()]
     if None in codes and distinct.dtype.kind == "U" and all(label.endswith(".") for label in distinct.tolist()):

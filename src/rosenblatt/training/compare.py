@@ -17,6 +17,7 @@ from ..data.readers.read import read
 from ..data.table import Data, typed_labels
 from ..online.run import OutOfRangeError
 from ..progress import ProgressCallback
+from ..proofs.doctor.findings import Finding
 from ..svm.not_separable import NotSeparable
 from .consultation import consult
 from .metrics import Confusion
@@ -85,10 +86,13 @@ class Comparison:
         The rows of the fits that are described; its test rows decide, if it has any.
     folds : tuple of Prepared, default=()
         The folds of a cross-validation, whose test rows decide: each row of the file once.
+    findings : tuple of Finding, default=()
+        What was noticed in the rows; their sentences are among the notes.
     """
 
     whole: Prepared
     folds: tuple[Prepared, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
     @property
     def fold(self) -> IntArray | None:
@@ -107,15 +111,15 @@ def prepare_comparison(request: Request) -> Comparison:
     classes, codes = classes_and_codes(typed_labels(require_labels(data)))
     check_classes(data.source, classes, data.n_rows)
     if request.test is not None or request.holdout is not None:
-        return Comparison(_consulted(request, data, prepare(request, hold_out(request, data))))
+        return _consulted(request, data, prepare(request, hold_out(request, data)))
     fewest = int(np.bincount(codes).min())
     n_folds = request.cv or min(fewest, _default_folds(data))
     if n_folds < 2:
-        return Comparison(_consulted(request, data, prepare(request, hold_out(request, data))))
+        return _consulted(request, data, prepare(request, hold_out(request, data)))
     fold = assign_folds(codes, n_folds, request.seed, classes.tolist())
     untested = replace(request, cv=None, holdout=0.0)
     parts = (prepare(untested, Split(data.take(fold != number), data.take(fold == number))) for number in range(n_folds))
-    return Comparison(_consulted(request, data, prepare(untested, Split(data)), folds=True), tuple(parts))
+    return _consulted(request, data, prepare(untested, Split(data)), tuple(parts))
 
 
 def _default_folds(data: Data) -> int:
@@ -124,8 +128,9 @@ def _default_folds(data: Data) -> int:
     return next((folds for limit, folds in DEFAULT_FOLDS.items() if cells <= limit), 0)
 
 
-def _consulted(request: Request, data: Data, prepared: Prepared, *, folds: bool = False) -> Prepared:
-    return replace(prepared, notes=(*prepared.notes, *map(str, consult(request, data, prepared, folds=folds))))
+def _consulted(request: Request, data: Data, prepared: Prepared, folds: tuple[Prepared, ...] = ()) -> Comparison:
+    findings = consult(request, data, prepared, folds=bool(folds))
+    return Comparison(replace(prepared, notes=(*prepared.notes, *map(str, findings))), folds, findings)
 
 
 def choose_algorithms(rows: Comparison, names: list[str] | None) -> tuple[list[str], list[str]]:
