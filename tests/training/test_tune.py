@@ -196,6 +196,21 @@ def test_progress_counts_the_fits():
     assert str(counted[-1]) == "outer fold 2 of 2, fit 6 of 6"
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_interrupt_ends_the_search_and_leaves_the_estimator_as_it_was(jobs):
+    rows, labels = noise(2000, 60)  # fits that are long enough to be given up
+    model, seen = rb.SoftMargin(loss="logistic"), []
+
+    def interrupt(progress):
+        seen.append(progress)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), rb.progress_callback(interrupt):
+        rb.tune(model, rows, labels, grid={"C": np.geomspace(1e-3, 1e3, 30)}, n_jobs=jobs)
+    assert [progress.passes for progress in seen] == [1]
+    assert not hasattr(model, "coef_")
+
+
 def test_warm_starts_save_iterations_and_change_no_error():
     """A path costs less than the same fits from the start: each solution is near that of the neighboring cost."""
     rng = np.random.default_rng(0)

@@ -5,7 +5,8 @@ Problem    probabilities for a model that has scores only. Its scores of its own
 Update     rows are divided into folds, class by class. A copy of the estimator is fitted on all other folds and scores the
            fold. One map is fitted on the scores of all folds and used with the estimator that is fitted on all rows. The
            length of the weights of some estimators, such as perceptrons, says little and differs much from fit to fit: each
-           head's scores of a fold are brought to the size that the scores of that estimator have on the same rows.
+           head's scores of a fold are brought to the size that the scores of that estimator have on the same rows; for one
+           temperature, all heads together.
 Guarantee  deterministic for a seed and any number of threads. Rows of weight 0 have no influence. `class_weight` shapes the
            planes, but not the map: probabilities are those of the rows as they come, with their `sample_weight`.
 Reference  J. Platt, Advances in Large Margin Classifiers (1999), section 2.1.
@@ -58,14 +59,17 @@ def cross_fitted_map(
     if weights is not None and not (weights > 0).all():
         counted = np.flatnonzero(weights)
         X, codes, weights = X[counted], codes[counted], weights[counted]
-    scores = cross_fitted_scores(model, X, codes, weights, seed)
+    scores = cross_fitted_scores(model, X, codes, weights, seed, together=kind == "temperature")
     return fit_map(kind, scores, codes, len(model.classes_), weights)
 
 
 def cross_fitted_scores(
-    model: LinearClassifier, X: Matrix, codes: IntArray, weights: FloatArray | None, seed: int
+    model: LinearClassifier, X: Matrix, codes: IntArray, weights: FloatArray | None, seed: int, *, together: bool = False
 ) -> FloatArray:
-    """Return the scores of the rows, rows x heads, each by a copy of the model that has not seen the row."""
+    """Return the scores of the rows, rows x heads, each by a copy of the model that has not seen the row.
+
+    `together`: all heads of a fold get the same factor.
+    """
     fold = calibration_folds(codes, model.classes_, seed)
     n_folds = int(fold.max()) + 1
     threads = effective_n_jobs(getattr(model, "n_jobs", None))
@@ -84,7 +88,7 @@ def cross_fitted_scores(
         title = f"calibration, fold {number + 1} of {n_folds}"
         _fit_with_progress(copy, X[others], y[others], None if weights is None else weights[others], title)
         report_progress(number + 1, text=title, verbose=verbose)
-        return held, copy._scores_of_heads(X[held]) * _relative_size(model, copy, X[others])
+        return held, copy._scores_of_heads(X[held]) * _relative_size(model, copy, X[others], together)
 
     scores: FloatArray | None = None
     with warnings.catch_warnings():
@@ -105,9 +109,11 @@ def calibration_folds(codes: IntArray, classes: Array, seed: int) -> IntArray:
     return spread_folds(codes, min(CALIBRATION_FOLDS, int(counts[smallest])), seed)
 
 
-def _relative_size(model: LinearClassifier, copy: LinearClassifier, X: Matrix) -> FloatArray:
+def _relative_size(model: LinearClassifier, copy: LinearClassifier, X: Matrix, together: bool) -> FloatArray:
     """Return the mean size of the scores of a model, relative to that of a copy's scores, for each head."""
     size, other = (np.abs(one._scores_of_heads(X)).mean(axis=0, dtype=np.float64) for one in (model, copy))
+    if together:
+        size, other = np.full_like(size, size.mean()), np.full_like(other, other.mean())
     ratio: FloatArray = np.divide(size, other, out=np.ones(len(size)), where=(size > 0) & (other > 0))
     return ratio
 

@@ -2,7 +2,8 @@
 
 Problem    min - sum_i c_i sum_k t_ik log P(k | f_i) over maps of a kind; isotonic maps minimize the squared error instead.
 Guarantee  No map turns the order of scores around. The targets t_ik are Platt's, which leave room for one more row of each
-           class: probabilities of sigmoids and temperatures stay between 0 and 1 where no row is misclassified.
+           class, and of a temperature, which all classes share, for one more row in all: probabilities of sigmoids and
+           temperatures stay between 0 and 1 where no row is misclassified.
 Reference  J. Platt (1999), with the Newton steps of H.-T. Lin, C.-J. Lin and R. Weng, Machine Learning 68 (2007).
 """
 
@@ -104,9 +105,8 @@ def _temperature(scores: FloatArray, codes: IntArray, n_classes: int, c: FloatAr
     f = scores / scale
     if f.shape[1] == 1:
         f = np.concatenate([np.zeros_like(f), f], axis=1)
-    sizes = np.bincount(codes, weights=c, minlength=n_classes)[codes]
     own = f[np.arange(len(f)), codes]
-    rest = 1.0 / (sizes + 2.0)
+    rest = 1.0 / (float(c.sum()) + 2.0)
     wanted = float(c @ ((1.0 - rest) * own + rest * (f.sum(axis=1) - own) / (n_classes - 1)))
 
     def slope(inverse: float) -> tuple[float, float]:
