@@ -135,6 +135,11 @@ def test_errors_name_parameters(call: Any, kind: type[Exception], sentence: str)
     assert "--" not in str(caught.value)
 
 
+def test_texts_become_the_requested_features() -> None:
+    model = rb.train(PETS, label="indoors", text=["name"], text_features="words-2:counts", ignore=["born"]).model
+    assert any(name.startswith("name:") and " " in name for name in model.feature_names)
+
+
 def test_every_option_of_the_command_is_a_parameter() -> None:
     own = set(inspect.signature(rb.train).parameters)
     fields = {field.name for field in dataclasses.fields(Request)} - {"options", "parameters"}

@@ -150,6 +150,7 @@ def train(
     ignore: Sequence[str] = (),
     text: Sequence[str] = (),
     categorical: Sequence[str] = (),
+    text_features: str = "auto",
     missing: str = "auto",
     missing_indicator: bool = False,
     random_state: int = 0,
@@ -194,6 +195,8 @@ def train(
         Whether to prove if the training rows are separable. None: if that is quick.
     ignore, text, categorical : sequence of str, default=()
         Columns to leave out, columns of text, and columns of categories that look like numbers.
+    text_features : str, default="auto"
+        The features of columns of text, such as "words-2", "chars-3-5" or "words:counts".
     missing : {"auto", "mean", "median", "refuse"}, default="auto"
         What becomes of missing numbers: "auto" is the median.
     missing_indicator : bool, default=False
@@ -234,7 +237,7 @@ def train(
         request = Request(
             data=_name(data), options=Options(**reading), algorithm=algorithm, parameters=more, degree=degree,
             scale=cast(Any, scale), test=None if test is None else _name(test), holdout=holdout, cv=cv, seed=random_state,
-            certify=certify, tune=tune, budget=budget, threshold=threshold, positive=positive,
+            certify=certify, tune=tune, budget=budget, threshold=threshold, positive=positive, text_features=text_features,
         )  # fmt: skip
         return _train(request, data, y, test)
 
