@@ -5,20 +5,19 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, validate_data
 
-from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
+from ..array_types import Array, FloatArray, Matrix, MatrixLike
 from ..catalog import application_hook
 from ..certificates.exact_arrays import check_exact
-from ..data.problem import Problem, classes_and_codes, classes_of_chunk, make_problem
+from ..data.problem import Problem, classes_and_codes, classes_of_chunk
 from ..losses import Objective
 from ..scores import linear_scores
 from .callbacks import CallbackMethods, with_teardown
@@ -30,6 +29,10 @@ from .row_weights import ClassWeight, check_weighted_classes, row_weights
 from .shared_parameters import RandomState as RandomState
 from .shared_parameters import check_n_jobs_and_verbose as check_n_jobs_and_verbose
 from .shared_parameters import seed_of as seed_of
+from .training_set import KnownClasses as KnownClasses
+from .training_set import StopWarning as StopWarning
+from .training_set import StreamingObstacle as StreamingObstacle
+from .training_set import TrainingSet as TrainingSet
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -44,51 +47,6 @@ Way: TypeAlias = Literal["online", "batch", "solver"]
 # What the page shows on the way to a solution: soft margins whose cost grows to that of the model ("cost") or to the widest
 # margin ("widest"), a shrinking penalty, the iterations of the fit, or the rows in chunks.
 SolutionPath: TypeAlias = Literal["cost", "widest", "penalty", "iterations", "chunks"]
-
-
-@dataclass(frozen=True)
-class KnownClasses:
-    """The classes of a stream before its next chunk."""
-
-    announced: npt.ArrayLike | None  # the argument `classes` of partial_fit, or None
-    known: Array | None  # None before the first chunk
-    fixed: bool  # whether no other class may come
-
-
-@dataclass(frozen=True)
-class TrainingSet:
-    """Validated rows and labels."""
-
-    X: Matrix
-    classes: Array  # sorted
-    codes: IntArray  # the position of each row's label among the classes
-    weights: FloatArray | None  # None: every row has weight 1
-    fixed: bool  # whether a stream may bring no other class
-
-    def problem(self, multiclass: str, x0: float, any_order: bool = False) -> Problem:
-        return make_problem(
-            self.X, self.codes, len(self.classes), multiclass=multiclass, weights=self.weights, x0=x0, any_order=any_order
-        )
-
-
-class StopWarning(ConvergenceWarning):
-    """A fit that ended before its goal: what was not reached, and the stop."""
-
-    def __init__(self, problem: str, stop: Stop) -> None:
-        super().__init__(problem, stop)
-        self.problem, self.stop = problem, stop
-
-    def __str__(self) -> str:
-        return f"{self.problem}: {self.stop}"
-
-
-class StreamingObstacle(NamedTuple):
-    """Why an estimator needs its rows in memory, and cannot be fitted from a cache on disk."""
-
-    reason: str  # the predicate of a sentence about the parameter, or about the estimator
-    parameter: str | None = None  # None: the estimator, whatever its parameters
-    value: object = None
-    instead: tuple[object, ...] = ()  # values of the parameter that do not need the rows in memory
 
 
 class LinearClassifier(MultiLabelMethods, ProbabilityMethods, CallbackMethods, ClassifierMixin, BaseEstimator):

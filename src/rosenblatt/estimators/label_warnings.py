@@ -9,6 +9,7 @@ from typing import Any
 
 from ..online.stopping import Stop
 from ..reporting.text import comma_list, plural
+from .training_set import StopWarning
 
 LISTED_LABELS = 5
 
@@ -44,7 +45,6 @@ class ConstantLabelWarning(UserWarning):
 
 def warn_once(found: list[Any], heads: Sequence[Any], names: list[Any]) -> None:
     """Warn of what the fits on single labels warned of, once for each problem, with the number of labels and the first one."""
-    from .base import StopWarning
     from .svm_base import ZeroPlaneWarning
 
     stopped: dict[str, list[Stop]] = {}

@@ -14,7 +14,7 @@ from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
 from ..array_types import Array, FloatArray, Matrix, MatrixLike
-from ..data.indicators import Indicator, is_indicator, read_indicator
+from ..data.indicators import is_indicator
 from ..data.problem import Problem, copy_state, virtual_sums, zero_sums
 from ..kernels.linear.rows import Dense
 from ..kernels.linear.schemes import State
@@ -42,7 +42,7 @@ from .online_parameters import (
 from .probability_methods import check_uncalibrated
 from .row_reference import FLOATS
 from .row_weights import ClassWeight
-from .run_readings import hypothesis_of, run_found_in
+from .run_readings import hypothesis_of, label_reading, run_found_in
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -390,7 +390,7 @@ class OnlineClassifier(EarlyStopping, LinearClassifier):
         if (X is None) != (y is None):
             raise ValueError("reading takes X and y together, or neither")
         if self.multilabel_:
-            return self._label_reading(keep, X, y)
+            return label_reading(self, keep, X, y)
         run = self._run if X is None or y is None else run_found_in(self, self._run, X, y)
         other = copy.copy(self)
         if keep == self.keep and X is None:
@@ -401,18 +401,6 @@ class OnlineClassifier(EarlyStopping, LinearClassifier):
         other._set(self._held(run, keep), self.stop_, self.n_iter_)
         if self.log_ is None:
             other.log_ = None
-        return other
-
-    def _label_reading(self, keep: Keep, X: MatrixLike | None, y: npt.ArrayLike | None) -> Self:
-        """Return another reading of the runs on several labels."""
-        labels = None if y is None else read_indicator(y)
-        heads: list[Any] = []
-        for j, head in enumerate(self.estimators_):
-            column = None if labels is None else labels.column(j)
-            heads.append(head.reading(keep, X, column) if isinstance(head, OnlineClassifier) else head)
-        other = copy.copy(self)
-        other.keep = keep
-        other._set_labels(heads, Indicator(self.classes_, self._sparse_labels, None))
         return other
 
     # --- predicting ----------------------------------------------------------------------------------------------------

@@ -7,16 +7,18 @@ the caller keeps it, and `reading(keep, X, y)` takes them again when it is gone.
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
 from ..array_types import Matrix, MatrixLike
+from ..data.indicators import Indicator, read_indicator
 from ..data.problem import heads_of
 from ..online.history import History
 from ..online.training_rows import OTHER_VALUES, ChangedRowsError, MissingRowsError
 from .base import LinearClassifier
+from .label_attributes import ConstantLabel
 from .row_reference import RowReference, as_rows
 
 if TYPE_CHECKING:
@@ -82,3 +84,16 @@ def without_names(model: Model) -> Model:
     nameless = copy.copy(model)
     nameless.__dict__.pop("feature_names_in_", None)
     return nameless
+
+
+def label_reading(model: Model, keep: str, X: MatrixLike | None, y: npt.ArrayLike | None) -> Model:
+    """Return another reading of the runs of an estimator of several labels."""
+    labels = None if y is None else read_indicator(y)
+    heads: list[Any] = []
+    for j, head in enumerate(model.estimators_):
+        column = None if labels is None else labels.column(j)
+        heads.append(head if isinstance(head, ConstantLabel) else cast(Any, head).reading(keep, X, column))
+    other = copy.copy(model)
+    cast(Any, other).keep = keep
+    other._set_labels(heads, Indicator(model.classes_, model._sparse_labels, None))
+    return other

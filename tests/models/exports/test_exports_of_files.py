@@ -98,6 +98,20 @@ def test_exports_score_a_later_file_as_predict_does(
     assert found.labels == [label for label, _ in wanted]
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_exports_have_the_threshold(language: str, folder: Path, tmp_path: Path) -> None:
+    logistic = ("--dates", "ignore", "--algorithm", "logistic")
+    model, _, rows, wanted = trained(folder, (*logistic, "--threshold", "0.02", "--positive", "b"))
+    found, unmoved = score_rows(language, model, rows, tmp_path), trained(folder, logistic)[0]
+    assert found.labels == [label for label, _ in wanted] == model.predict(rows).tolist()
+    assert found.labels != unmoved.predict(rows).tolist()
+    if language != "sql":
+        wanted_probabilities = model.probabilities_of(np.array([[score] for _, score in wanted]))
+        np.testing.assert_allclose(found.probabilities, wanted_probabilities, atol=1e-9)
+        chance = np.asarray(found.probabilities)[:, model.classes.tolist().index("b")]
+        assert np.array_equal(np.array(found.labels) == "b", chance >= 0.02)
+
+
 @pytest.mark.parametrize("options", OPTIONS)
 def test_javascript_takes_the_text_of_the_file(options: tuple[str, ...], folder: Path, tmp_path: Path) -> None:
     model, written, _, wanted = trained(folder, options)
