@@ -238,6 +238,10 @@ def test_combinations_that_make_no_sense_are_refused():
         (lambda: rb.Perceptron(early_stopping=True).partial_fit(X, y), "partial_fit visits each row once, but early_stopping"),
         (lambda: rb.AROW(early_stopping=True).partial_fit(X, y), "partial_fit visits each row once, but early_stopping"),
         (lambda: stopped(rb.Perceptron(), X, rare), "class 2 has 1 row, but early_stopping=True holds out at least one"),
+        (
+            lambda: stopped(rb.Perceptron(), X, np.arange(len(X)) % 2, np.isin(np.arange(len(X)), [0, 1, 3]) * 1.0),
+            "class 0 has 1 row with a weight above 0, but early_stopping=True holds out at least one",
+        ),
     ]:
         with pytest.raises((ValueError, AttributeError), match=message):
             call()

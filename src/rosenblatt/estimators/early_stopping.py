@@ -62,7 +62,8 @@ class EarlyStopping:
         """Return the rows to hold out: a share of each class, at least one row."""
         codes = (problem.labels.signs > 0).astype(np.int64) if isinstance(problem.labels, Binary) else problem.labels.codes
         used = np.arange(problem.n_rows) if problem.visited is None else problem.visited
-        rows = stratified_share(codes[used], classes, float(self.validation_fraction), seed)
+        noun = "1 row" if problem.visited is None else "1 row with a weight above 0"
+        rows = stratified_share(codes[used], classes, float(self.validation_fraction), seed, noun)
         weights = problem.labels.weights
         return HeldOut(used[rows], weights[used[rows]] if weights.size else None, int(self.n_iter_no_change), keep, vote_count)
 
@@ -75,7 +76,7 @@ def without_rows(problem: Problem, held: HeldOut) -> Problem:
     return replace(problem, labels=labels._replace(weights=read_only(weights)), visited=np.flatnonzero(weights))
 
 
-def stratified_share(codes: IntArray, classes: Array, share: float, seed: int) -> IntArray:
+def stratified_share(codes: IntArray, classes: Array, share: float, seed: int, noun: str = "1 row") -> IntArray:
     """Return the positions of a share of the rows of each class, ascending: at least one row, and never all of a class."""
     rng, chosen = np.random.default_rng((HELD_OUT_SEED, seed)), []
     for code in range(len(classes)):
@@ -84,7 +85,7 @@ def stratified_share(codes: IntArray, classes: Array, share: float, seed: int) -
             continue  # all rows of the class have weight 0
         if len(rows) == 1:
             raise ValueError(
-                f"class {classes.tolist()[code]!r} has 1 row, but early_stopping=True holds out at least one and needs 2: "
+                f"class {classes.tolist()[code]!r} has {noun}, but early_stopping=True holds out at least one and needs 2: "
                 "add rows, leave the class out, or use early_stopping=False"
             )
         size = min(max(1, round(share * len(rows))), len(rows) - 1)
