@@ -11,6 +11,7 @@ import pytest
 import rosenblatt as rb
 from commands import rosenblatt
 from rosenblatt.data.csr import CSRMatrix
+from rosenblatt.data.readers import Options
 from rosenblatt.data.readers.read import read
 from rosenblatt.data.table import typed_labels
 from rosenblatt.preprocessing.recipe import Recipe
@@ -148,3 +149,19 @@ def test_formatted_numbers_are_written_as_programs_write_them_and_dates_as_they_
     if target == "csv":
         assert out.read_text() == "price,rate,when,label\n1200.50,0.45,31.12.2024,a\n80,0.05,1.2.2024,b\n"
         assert back.dates == {"when": "date"}
+
+
+@pytest.mark.parametrize("target", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize(
+    ("column", "filled"), [("31.3.2024,,2.4.2024,1.4.2024", "2024-04-01"), ("10:15,?,12:00,11:30", "11:30")]
+)
+def test_missing_dates_are_filled_with_dates(tmp_path, target, column, filled):
+    """They were filled with numbers of days, which no reader takes for dates."""
+    rows = "".join(f"{cell},{'xy'[k % 2]}\n" for k, cell in enumerate(column.split(",")))
+    (tmp_path / "rows.csv").write_text(f"when,label\n{rows}")
+    found = rosenblatt("convert", tmp_path / "rows.csv", tmp_path / f"out.{target}", "--missing", "median")
+    assert found.code == 0, found.err
+    written = read(tmp_path / f"out.{target}", Options(as_written=True))
+    assert written.features.columns[0].tolist() == [cell if cell not in ("", "?") else filled for cell in column.split(",")]
+    whole, part = read(tmp_path / f"out.{target}"), read(tmp_path / "rows.csv", Options(missing="mean"))
+    assert whole.dates == part.dates

@@ -270,7 +270,7 @@ class _Conversion:
 
         # A header of numbers would be read as a row.
         names = () if recipe is None else tuple(f"x{name}" if name.isdigit() else name for name in recipe.feature_names)
-        fills = self._fills() if recipe is None and self.options.missing != "refuse" else {}
+        fills, kinds = self._fills() if recipe is None and self.options.missing != "refuse" else ({}, {})
         floats = self.target in ("parquet", "arrow")
         kept = self._kept | self._dates
         for data in self._counted_chunks(as_written=recipe is None and not (floats and not kept)):
@@ -281,23 +281,25 @@ class _Conversion:
                 if self.target == "tsv":
                     _refuse_line_breaks(data, data.features)
                 pairs = zip(data.features.names, data.features.columns, strict=True)
-                columns, numerals = [_filled(*pair, fills) for pair in pairs], frozenset(data.numerals) - self._kept
+                columns, numerals = [_filled(*pair, fills, kinds) for pair in pairs], frozenset(data.numerals) - self._kept
                 yield TableChunk(data.features.names, columns, label, data.labels, numerals)
                 continue
             rows = recipe.rows(data)
             yield TableChunk(names, list((rows.toarray() if isinstance(rows, CSRMatrix) else rows).T), label, data.labels)
 
-    def _fills(self) -> dict[str, float]:
-        """What replaces missing cells of the numeric columns."""
+    def _fills(self) -> tuple[dict[str, float], dict[str, str]]:
+        """What replaces missing cells of the numeric columns, and which of them are dates."""
         from ..data.table import DataError, Table
         from ..preprocessing.choices import Choices
         from ..preprocessing.number_statistics import NumberStatistics
 
         choices = Choices(scale="none", missing=self.options.missing, in_memory=False)
         names: list[str] = []
+        kinds: dict[str, str] = {}
         statistics = NumberStatistics(0, {}, choices)
         for data in self.read_chunks():
             assert isinstance(data.features, Table)
+            kinds = dict(data.dates)
             columns = {
                 name: cells
                 for name, cells in zip(data.features.names, data.features.columns, strict=True)
@@ -310,7 +312,7 @@ class _Conversion:
         for name, known in zip(names, statistics.moments.counts.tolist(), strict=True):
             if not known:
                 raise DataError(self.path, "all values are missing", column=name, option=f"--ignore {name!r}")
-        return dict(zip(names, statistics.fill.tolist(), strict=True))
+        return dict(zip(names, statistics.fill.tolist(), strict=True)), kinds
 
 
 def _refuse_line_breaks(data: Data, table: Table) -> None:
@@ -337,16 +339,19 @@ def _as_integers(labels: Array | None) -> Array | None:
     return labels.astype(np.int64) if whole else labels
 
 
-def _filled(name: str, column: Array, fills: dict[str, float]) -> Array:
-    """Replace missing numbers; missing categories stay missing."""
+def _filled(name: str, column: Array, fills: dict[str, float], kinds: dict[str, str]) -> Array:
+    """Replace missing numbers and dates; missing categories stay missing."""
     import numpy as np
+
+    from ..preprocessing.date_parts import date_text
 
     if name not in fills:
         return column
     if column.dtype.kind == "f":
         return np.where(np.isnan(column), fills[name], column)
-    filled = np.empty(len(column), object)
-    filled[:] = [repr(fills[name]).removesuffix(".0") if cell is None else cell for cell in column]
+    number, filled = fills[name], np.empty(len(column), object)
+    text = date_text(number, kinds[name]) if name in kinds else repr(number).removesuffix(".0")
+    filled[:] = [text if cell is None else cell for cell in column]
     return filled
 
 

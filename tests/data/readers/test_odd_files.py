@@ -5,12 +5,15 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import random
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from reading_files import joined, plain
 
+from effort import amount
 from rosenblatt.data.readers import Options
 from rosenblatt.data.readers.read import chunks, read
 from rosenblatt.data.table import Data, DataError
@@ -246,3 +249,44 @@ def test_advice_after_the_advice_of_a_decimal_mark(tmp_path: Path) -> None:
         read(tmp_path / "r.csv")
     with pytest.raises(DataError, match=r"line 2, column a: '1,5' is not a number.*; write all cells of the column alike"):
         read(tmp_path / "r.csv", Options(decimal=","))
+
+
+PIECES = [
+    b"9" * 20,
+    b"1e400",
+    b'"',
+    b",",
+    b";",
+    b"\n",
+    b"\0",
+    b"\xff",
+    b"sep=;\n",
+    b"1,200",
+    b"45%",
+    b"N/A",
+    b"2024-Q1",
+    b"\r",
+    b"[",
+    b"NaN",
+]
+
+
+@pytest.mark.parametrize("case", READ)
+def test_damaged_ones_are_read_or_refused_in_chunks_as_whole(tmp_path: Path, case: str) -> None:
+    name, content, _ = READ[case]
+    rng, path, options = random.Random(case), tmp_path / name, Options(missing="mean")
+    for _ in range(amount(5, 300)):
+        damaged = bytearray(content)
+        for _ in range(rng.choice((1, 2, 4))):
+            at, size = rng.randrange(len(damaged) + 1), rng.choice((0, 1, 3))
+            damaged[at : at + size] = rng.choice(PIECES)
+        path.write_bytes(damaged)
+        try:
+            whole = read(path, options)
+        except DataError:
+            with pytest.raises(DataError):
+                list(chunks(path, options, 8))
+            continue
+        parts = [plain(part) for part in chunks(path, options, 8)]
+        found = {key: value for key, value in joined(parts).items() if key != "note"}
+        assert found == {key: value for key, value in plain(whole).items() if key != "note"}
