@@ -100,4 +100,6 @@ def test_what_is_advised_can_be_typed_and_ids_are_named_once(tmp_path: Path) -> 
     assert rosenblatt(*command[1:], "-o", tmp_path / "m.safetensors").code == 0
     ordered = [f"{i % 13},2024-{1 + i // 28:02d}-{i % 28 + 1:02d},{'ab'[i % 2]}" for i in range(60)]
     (tmp_path / "days.csv").write_text("\n".join(["x,created,label", *ordered]) + "\n")
-    assert "numbers the rows" not in rosenblatt("doctor", tmp_path / "days.csv", "--time-limit", "2").out
+    report_of_days = " ".join(rosenblatt("doctor", tmp_path / "days.csv", "--time-limit", "2").out.split())
+    assert "numbers the rows" not in report_of_days
+    assert "adding information: training subtracts the mean unless --scale none is given." in report_of_days

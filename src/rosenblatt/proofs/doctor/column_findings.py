@@ -152,7 +152,7 @@ def column_scales(
         sentence = (
             f"{name(worst, 'Column')} ranges {_range(columns, worst)}: its distance from zero is "
             f"{short(float(ratios.max()))} times its range{others}. This lengthens every row without adding information: "
-            "subtract the mean."
+            f"{form.parameter('subtract the mean', 'training subtracts the mean unless --scale none is given')}."
         )
         evidence = {"columns": far.tolist(), "worst": worst, "times": float(ratios.max())}
         yield Finding("offset", sentence, evidence | {"range": [float(columns.minimum[worst]), float(columns.maximum[worst])]})
