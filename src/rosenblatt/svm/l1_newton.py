@@ -3,7 +3,8 @@
 Update     the quadratic function of a Newton step, plus the penalty, is minimized by coordinate descent, and the step is
            shortened if the objective would not decrease enough. Few columns are all in the working set. Of many, those with
            weights and those that exceed their bounds most are: the set is left when its own gap is a part of that of the
-           problem, and chosen anew from the products of all columns.
+           problem, and chosen anew from the products of all columns. Coordinate descent goes column by column, or through the
+           Hessian: of few columns, and where many steps column by column did not suffice.
 Guarantee  the objective decreases with every step; the solver ends when the gap of `l1_problem.py`, on all rows and columns,
            is at most `tol`, or as small as float64 allows.
 Reference  G.-X. Yuan, C.-H. Ho and C.-J. Lin, An improved GLMNET, JMLR 13 (2012); T. Johnson and C. Guestrin, Blitz, ICML 2015;
@@ -25,13 +26,15 @@ from ..kernels.linear.rows import CSR, Rows
 from .l1_columns import Columns, large_columns, scaled_rows
 from .l1_problem import BinaryL1
 from .l1_quadratic import minimize_quadratic
-from .limits import SolverLimits
+from .limits import MAX_AUTO_ITERATIONS, SolverLimits
 from .problem import Solution
 from .row_blocks import Blocks
 
 # Up to this width the Hessian of all columns is made; and up to this number of columns in a working set.
 MAX_DENSE_COLUMNS, MAX_SPARSE_COLUMNS, MAX_MATRIX_COLUMNS = 500, 1000, 1000
 FIRST_COLUMNS, GROWTH = 100, 2  # of a working set: at first, and relative to the columns with weights
+# Newton steps on a working set column by column. Where they do not suffice, the Hessians of later sets are made.
+MAX_COLUMN_STEPS = 10
 NEAR_BOUND = 0.5  # columns below this share of their bound are not candidates
 # The gap at which a working set is left, relative to that of the problem when it was chosen, and to `tol`.
 WORKING_SHARE, WORKING_TOL = 0.25, 0.5
@@ -109,6 +112,8 @@ class Working(Protocol):
     """A working set of columns."""
 
     where: IntArray  # their places among the weights
+    max_steps: int  # Newton steps, after which a set is chosen anew
+    suffices: bool  # whether its steps reached the gap at which it is left
 
     def products(self, v: FloatArray) -> FloatArray:
         """The products of these columns with v."""
@@ -202,9 +207,11 @@ def _solve(point: Point, source: Source, limits: SolverLimits) -> tuple[Bound, F
         if gap <= limits.tol or steps >= limits.max_iter or lost > MAX_LOST_STEPS or not np.isfinite(point.primal):
             return best, products, steps
         working, tol = source.choose(point, products, gap, limits.tol)
-        made, stuck = _descend(point, working, replace(limits, max_iter=limits.max_iter - steps), tol)
+        most = min(limits.max_iter - steps, working.max_steps)
+        made, stuck = _descend(point, working, replace(limits, max_iter=most), tol)
         steps += made
         lost = lost + 1 if stuck else 0
+        working.suffices = not (stuck or made >= working.max_steps)
 
 
 def _descend(point: Point, working: Working, limits: SolverLimits, tol: float) -> tuple[int, bool]:
@@ -234,6 +241,8 @@ class FewColumns:
     def __init__(self, rows: Rows, x0: float, free: bool, where: IntArray, n: int) -> None:
         self.where, self.free, self.x0 = where, free, x0
         self._blocks = Blocks(rows, np.arange(n), np.ones(n), x0, len(where) - (not free and x0 != 0.0))
+        self._lower = np.tri(self._blocks.width + 1, k=-1, dtype=bool)
+        self.max_steps, self.suffices = MAX_AUTO_ITERATIONS, True
 
     def products(self, v: FloatArray) -> FloatArray:
         return self._blocks.sum(v)[: len(self.where)]
@@ -250,8 +259,8 @@ class FewColumns:
 
     def newton(self, point: Point, enough: float) -> tuple[FloatArray, float]:
         p = len(self.where)
-        every = np.triu(self._blocks.gram(point.bends))
-        every += np.triu(every, 1).T
+        every = self._blocks.gram(point.bends)
+        np.copyto(every, every.T, where=self._lower)
         pulls = self._blocks.sum(-point.pulls * point.signs)
         H, g, w, penalties = np.ascontiguousarray(every[:p, :p]), pulls[:p], point.w[self.where], point.penalties[self.where]
         pull, weight, shifts = float(pulls[-1]), float(every[-1, -1]), every[-1, :p].copy()
@@ -271,6 +280,7 @@ class WorkingSets:
 
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
+        self._last: ManyColumns | None = None
 
     def products(self, v: FloatArray) -> FloatArray:
         return self._columns.products(v)
@@ -286,8 +296,9 @@ class WorkingSets:
         if len(wanted) > size:
             wanted = np.sort(wanted[np.argpartition(-rank[wanted], size)[:size]])
         tol = max(WORKING_SHARE * gap, WORKING_TOL * tol)
-        if len(wanted) > MAX_MATRIX_COLUMNS:
-            return ManyColumns(self._columns, wanted), tol
+        if len(wanted) > MAX_MATRIX_COLUMNS or self._last is None or self._last.suffices:
+            self._last = ManyColumns(self._columns, wanted)
+            return self._last, tol
         free = point.problem.free
         return FewColumns(self._columns.as_rows(wanted), float(free), free, wanted, self._columns.n), tol
 
@@ -298,6 +309,7 @@ class ManyColumns:
     def __init__(self, columns: Columns, where: IntArray) -> None:
         self.where, self.n = where, columns.n
         self._rows, self._places = columns.take(where)
+        self.max_steps, self.suffices = MAX_COLUMN_STEPS, True
 
     def products(self, v: FloatArray) -> FloatArray:
         out = np.empty(len(self.where))
