@@ -43,6 +43,7 @@ from . import (
     startup,
     streams,
     studio,
+    texts,
     tuning,
 )
 from .output import console
@@ -77,6 +78,7 @@ PARTS: dict[str, Callable[[int, bool], Any]] = {
     "html": lambda repeats, quick: output.html(html.measure(repeats, quick)),
     "mail": lambda repeats, quick: output.several(mail.measure(quick)),
     "sms": lambda repeats, quick: output.several(sms.measure(quick)),
+    "texts": lambda repeats, quick: output.texts(texts.measure(2 if quick else max(5, repeats), quick)),
     "serve": lambda repeats, quick: output.served(serve.measure(quick=quick)),
     "studio": lambda repeats, quick: output.studio(studio.measure(repeats, quick)),
 }

@@ -166,6 +166,19 @@ def choices(rows: Iterable[Row]) -> list[Row]:
     return show(rows, "set | learner | test error % | seconds | mean rank", cells)
 
 
+def texts(rows: Iterable[Row]) -> list[Row]:
+    """Accuracy of learners on columns of text, its difference from the peer's with the standard error, and seconds."""
+
+    def cells(row: Row) -> Cells:
+        percents = f"{100.0 * row['accuracy']:.2f}", f"{100.0 * row['difference']:+.2f} ± {100.0 * row['error']:.2f}"
+        times = f"{row['seconds']:.3f}", f"{row['ratio']:.2f}x", _target(row["required"], "x")
+        return [row["set"], f"{row['texts']:,}", row["learner"], *percents, *times], _red(
+            row["required"] is not None and (row["ratio"] < row["required"] or row["difference"] < -row["error"])
+        )
+
+    return show(rows, "set | texts | learner | accuracy % | difference | seconds | ratio | at least", cells)
+
+
 def multiclass(rows: Iterable[Row]) -> list[Row]:
     def cells(row: Row) -> Cells:
         numbers = [f"{row[key]:.4f}" if key in row else "" for key in ("error", "fit", "predict")]

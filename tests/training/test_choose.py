@@ -101,7 +101,9 @@ def test_text_alone_gets_a_linear_svm_without_a_search(mails, ignored, given, al
     assert (outcome.certificate is None) == bool(ignored)  # rows of words are nearly always separable
     assert outcome.test.errors <= 2
     if algorithm == "soft-margin":
-        assert (outcome.estimator.loss, outcome.estimator.C, outcome.estimator.tol) == ("squared_hinge", 1.0, 0.01)
+        found = outcome.estimator
+        assert (found.loss, found.C, found.penalize_intercept) == ("squared_hinge", 1.0, True)
+        assert set(found.solver_) == {"dual-coordinates"}  # matrices of rows take fifteen times as long
         assert not any("chosen" in note for note in outcome.notes)
 
 

@@ -347,7 +347,8 @@ class StringStatistics:
         if self.kind == "names":
             self._count_names(cells)
             return
-        self._missing += sum(cell is None for cell in cells)
+        cells = cells if isinstance(cells, list) else cells.tolist()
+        self._missing += cells.count(None)
         self._text.add(cells)
 
     def _count_names(self, cells: Array | list[str | None]) -> None:

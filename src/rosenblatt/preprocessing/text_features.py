@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -142,7 +142,7 @@ class TextStatistics:
         """Whether grams beyond the limit were not counted."""
         return any(counter.truncated for counter in self._counters)
 
-    def add(self, cells: Iterable[str | None]) -> None:
+    def add(self, cells: Array | Iterable[str | None]) -> None:
         texts = _texts(cells)
         self.rows += len(texts)
         self._chars += sum(map(len, texts))
@@ -190,5 +190,6 @@ def _frequent(counter: GramCounter, kind: TextKind) -> dict[str, int]:
     return dict(zip(counter.grams(kept), rows[kept].tolist(), strict=True))
 
 
-def _texts(cells: Iterable[str | None]) -> list[str]:
-    return [cell or "" for cell in cells]
+def _texts(cells: Array | Iterable[str | None]) -> list[str]:
+    found: list[str | None] = cells.tolist() if isinstance(cells, np.ndarray) else list(cells)
+    return [cell or "" for cell in found] if None in found else cast("list[str]", found)

@@ -29,7 +29,9 @@ PARAMETERS_OF_MANY_ROWS: Mapping[str, Any] = MappingProxyType({"margin": "auto"}
 TUNED = "soft-margin"
 # What is chosen for text; docs/defaults.md has the measurements.
 OF_TEXT = "soft-margin"
-PARAMETERS_OF_TEXT: Mapping[str, Any] = MappingProxyType({"loss": "squared_hinge", "tol": 0.01})
+PARAMETERS_OF_TEXT: Mapping[str, Any] = MappingProxyType(
+    {"loss": "squared_hinge", "penalize_intercept": True, "tol": 0.01, "solver": "dual-coordinates"}
+)
 # Parameters that the command line has no option for, or that the algorithm's name fixes.
 UNLISTED_PARAMETERS = frozenset({"keep", "update", "warm_start", "log", "verbose", "random_state", "certify"})
 

@@ -12,7 +12,7 @@ from ...kernels.text.grams import SPACE
 from ...kernels.text.hashing import hash_grams
 from ...kernels.text.vocabulary import GramTable, count_rows, enter_all, look_up
 from ..text_kinds import TextKind
-from .blocks import Block, Buffers, GramCutter, join_pieces, split_blocks
+from .blocks import Block, Buffers, GramCutter, join_ascii, join_pieces, split_blocks
 
 # The initial size of a table that counts grams.
 FIRST_ENTRIES, FIRST_BYTES = 1 << 12, 1 << 15
@@ -21,8 +21,9 @@ MAX_ENTRIES = (1 << 31) - 2
 
 def make_table(grams: Iterable[str]) -> GramTable:
     """A table whose entry k is the k-th of these grams."""
-    pieces = [gram.encode("utf-8", "surrogatepass") for gram in grams]
-    block, n = join_pieces(pieces), len(pieces)
+    tokens = list(grams)
+    n = len(tokens)
+    block = join_ascii(tokens) or join_pieces([gram.encode("utf-8", "surrogatepass") for gram in tokens])
     hashes = np.empty(n, np.uint32)
     hash_grams(block.text, block.bounds[:-1], block.bounds[1:], np.uintp(n), hashes)
     none = np.zeros(0, np.uint32)
@@ -98,6 +99,9 @@ class GramCounter:
         stops = self._table.stops[: int(self._count) + 1]
         raw = self._table.text[: int(stops[-1])].tobytes()
         bounds = zip(stops[places].tolist(), stops[places + 1].tolist(), strict=True)
+        if raw.isascii():  # cut as text, which is twice as fast
+            text = raw.decode("ascii")
+            return [text[start:stop] for start, stop in bounds]
         return [raw[start:stop].decode("utf-8", "surrogatepass") for start, stop in bounds]
 
 
