@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -102,5 +103,9 @@ def test_columns_that_separate_are_named(tmp_path):
     assert sentence in found.out
     assert "logistic regression without a penalty has no optimum" in found.out
     assert rb.load_certificate(cert).separation == "quasi-complete"
+    checked = rosenblatt("verify", cert, data)
+    assert "the certificate holds" in checked.out
+    assert "quasi-complete separation: column 'smoker' separates 2 of 16 rows (4, 9)" in checked.out
+    assert json.loads(rosenblatt("verify", cert, data, "--json").out)["separation"] == "quasi-complete"
     assert rosenblatt("verify", cert, data).code == 0
     assert "quasi-complete" not in rosenblatt("certify", data, "--no-likelihood").out

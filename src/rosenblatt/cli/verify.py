@@ -29,6 +29,7 @@ def command(certificate: str, data: str, degree: int, as_json: bool, **given: An
       rosenblatt verify sonar.json sonar.all-data
     """
     from ..certificates.files import load_certificate
+    from ..certificates.sentences import describe_likelihood
     from ..certificates.verify import verify
     from .console import echo, print_json
     from .options import read_labeled_rows
@@ -37,8 +38,10 @@ def command(certificate: str, data: str, degree: int, as_json: bool, **given: An
     rows = read_labeled_rows(data, options_of(given, columns=claim.about.n_columns if degree == 1 else None), degree)
     check = verify(claim, rows.X, rows.y)
     if as_json:
-        print_json({"holds": bool(check), "verdict": claim.verdict, "sentence": str(check)})
+        print_json({"holds": bool(check), "verdict": claim.verdict, "separation": claim.separation, "sentence": str(check)})
     else:
         echo(str(check))
+        if check and claim.likelihood is not None:
+            echo(describe_likelihood(claim.likelihood, claim.about, rows.recipe.feature_names))
     if not check:
         raise click.exceptions.Exit(REJECTED)
