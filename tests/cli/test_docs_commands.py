@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from commands import rosenblatt
+from rosenblatt.training import training_proofs
 
 DOCS = Path(__file__).parents[2] / "docs"
 # Pages, and the least number of commands on them.
@@ -59,6 +60,7 @@ def _shell(command: str, folder: Path, given: str = "") -> str:
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_of_the_page_and_what_they_print(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(training_proofs, "QUICK_PROOF_SECONDS", 60.0)  # whatever else runs
     text = (DOCS / page).read_text(encoding="utf-8")
     assert _without_times(refreshed(page, tmp_path)) == _without_times(text)
     assert sum(len(COMMAND.findall(block)) for block in BLOCK.findall(text)) > PAGES[page]

@@ -14,7 +14,7 @@ import rosenblatt
 ROOT = Path(rosenblatt.__file__).parent
 # The lines of a file that may format a number, by a piece of each, and why.
 ALLOWED = {
-    "cli/explain.py": ("{value:,.12g}", "a value that changes the prediction, with all its digits"),
+    "models/explanations/sentences.py": ("{value:,.12g}", "a value that changes the prediction, with all its digits"),
     "cli/mail/learn.py": ("{value:g}", "an option to type again"),
     "data/readers/notation.py": ("{exact:f}", "a cell as a file writes it, which is read again"),
     "data/readers/excel.py": ("{Decimal(number).scaleb(2):f}%", "a cell as written, which is read again"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +10,8 @@ import click
 from .options import WholeNumber, about_model_data, as_json, data_argument, load_first, model_argument, options_for
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ..data.readers import Options
-    from ..data.readers.notation import NumberForm
     from ..data.table import Data
-    from ..models.explanations.changes import Change, JointChange
-    from ..models.explanations.contributions import Contribution
     from ..models.explanations.explanation import Explanation
     from ..models.model import Model
 
@@ -128,7 +122,8 @@ def _with_similar(model: Model, found: Data, path: str, options: Options) -> Exp
 
 def _print(model: Model, explanation: Explanation, data: Data, row: int, true: object, n: int, single: bool) -> None:
     from ..models.explanations.row import number_forms
-    from ..reporting.text import plural, short
+    from ..models.explanations.sentences import contributions, heaviest_words, sentences_of_changes
+    from ..reporting.text import short
     from .bars import contribution_table
     from .console import echo, out, print_fields
 
@@ -140,41 +135,18 @@ def _print(model: Model, explanation: Explanation, data: Data, row: int, true: o
         ("prediction", f"{explanation.label}{given}"),
         ("score", f"{short(explanation.score, 4)} (above 0: {favored}, else {other})"),
     ])  # fmt: skip
-    parts = explanation.features if single else explanation.columns
-    listed, others = parts[:n], parts[n:]
-    rest = [(plural(len(others), "other"), math.fsum(part.amount for part in others))] if others else []
-    rest.append(("intercept", explanation.intercept))
-    rows = [(_name(part, single), part.amount) for part in listed]
-    largest = max((abs(amount) for _, amount in [*rows, *rest]), default=0.0)
-    decimals = min(12, max(0, SIGNIFICANT_DIGITS - 1 - math.floor(math.log10(largest)))) if largest else 4
+    rows, rest, decimals = contributions(explanation, n, single)
     title = f"for {favored} (+) or {other} (-)"
     echo()
     out().print(contribution_table(title, rows, rest, ("green", "red"), decimals))
-    words = [] if single else _words(explanation, n)
+    words = [] if single else heaviest_words(explanation, n)
     if words:
         echo()
         out().print(contribution_table("words", words, [], ("green", "red"), decimals))
     echo()
-    for sentence in _changes(explanation, n, number_forms(model)):
+    hint = f" (-n {len(explanation.changes)} shows them)"
+    for sentence in sentences_of_changes(explanation, n, number_forms(model), hint):
         echo(sentence)
-
-
-def _name(part: Contribution, single: bool) -> str:
-    return part.name if single else f"{part.name} = {_cell(part.value)}"
-
-
-def _cell(value: float | str | None) -> str:
-    from ..reporting.text import cut, short
-
-    if value is None:
-        return "missing"
-    return cut(value, CELL_CHARS) if isinstance(value, str) else short(value, 6)
-
-
-def _words(explanation: Explanation, n: int) -> list[tuple[str, float]]:
-    """The heaviest words of the columns of text."""
-    prefixes = tuple(f"{name}:" for name in explanation.text)
-    return [(part.name, part.amount) for part in explanation.features if prefixes and part.name.startswith(prefixes)][:n]
 
 
 def _print_similar(explanation: Explanation, n: int) -> None:
@@ -195,53 +167,3 @@ def _print_similar(explanation: Explanation, n: int) -> None:
         )  # fmt: skip
     echo("\nNearest training rows with a multiplier; all of them, with the intercept, add up to the score:")
     out().print(table)
-
-
-# --- what would change the prediction
-
-
-def _changes(explanation: Explanation, n: int, forms: Mapping[str, NumberForm]) -> list[str]:
-    changes, together = explanation.changes, _joint(explanation.joint_change, forms)
-    if not changes:
-        return ["No change of a single column changes the prediction.", *together]
-    longest = max(len(change.column) for change in changes[:n])
-    lines = ["Each of these changes alone changes the prediction:"]
-    lines += [f"  {change.column:<{longest}}  {_change(change)}" for change in changes[:n]]
-    if len(changes) > n:
-        lines.append(f"  ... and {len(changes) - n} more (-n {len(changes)} shows them)")
-    return [*lines, *together]
-
-
-def _change(change: Change) -> str:
-    from ..reporting.text import plural
-
-    if change.is_text:
-        return f"without {change.new!r}: {change.label}"
-    text = f"{_cell(change.old)} -> {_number(change.new)}: {change.label}"
-    if change.inside is False:
-        text += " (outside the range of the training rows)"
-    if change.others:
-        text += f" (the nearest of {plural(change.others + 1, 'value')} that do)"
-    return text
-
-
-def _number(value: float | str | None) -> str:
-    """A number to type: all its digits, so that it changes the prediction."""
-    if not isinstance(value, float):
-        return _cell(value)
-    return f"{value:,.12g}" if abs(value) < 1e12 and float(f"{value:.12g}") == value else repr(value)
-
-
-def _joint(joint: JointChange | None, forms: Mapping[str, NumberForm]) -> list[str]:
-    if joint is None:
-        return []
-    from ..reporting.text import short
-
-    def cell(name: str, number: float) -> str:
-        text = short(number, 6)
-        return forms[name].text(float(text.replace(",", ""))) if name in forms and not forms[name].truth else text
-
-    listed = ", ".join(f"{name} {cell(name, old)} -> {cell(name, new)}" for name, old, new in joint.columns[:3])
-    more = f" and {joint.n_columns - 3} more" if joint.n_columns > 3 else ""
-    step = f"a step of {short(joint.distance)} in the units of the model"
-    return [f"All numeric columns together: {listed}{more}: {joint.label} ({step})"]

@@ -27,7 +27,7 @@ from ..online.stopping import Stop, merge_stops
 from ..parallel import in_order, one_blas_thread
 from ..probabilities.maps import NoProbabilitiesError
 from ..progress import current_callback, problem_callback, progress_callback
-from ..reporting.text import plural
+from ..reporting.text import plural, short
 from ..scores import linear_scores
 from .label_attributes import ConstantLabel, forget_fit, gathered_attributes
 from .label_warnings import ConstantLabelWarning, LabelError, warn_once
@@ -144,7 +144,7 @@ class MultiLabelMethods:
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, allow_all_zero_weights=True)
             if (weights < 0).any():
-                raise ValueError(f"sample_weight must not be negative, got {weights.min():.6g}")
+                raise ValueError(f"sample_weight must not be negative, got {short(float(weights.min()), 6)}")
         return rows, weights
 
     def _heads_before(self, labels: Indicator) -> list[LabelHead] | None:

@@ -251,3 +251,15 @@ def test_bad_rows() -> None:
     assert plain.explain(Data("X", X, None)).label == plain.predict(X[:1])[0]
     with pytest.raises(ValueError, match="too large to explain"):
         plain.explain([[1e307, 1e307, 1e307]])
+
+
+def test_an_explanation_is_printed_as_text():
+    """All contributions that are printed, with the intercept and the sum of the others, add up to the printed score."""
+    trained = rb.train("example:breast-cancer")
+    lines = str(trained.model.explain("example:breast-cancer", row=2)).splitlines()
+    assert lines[0] == "prediction  malignant"
+    start = lines.index("for malignant (+) or benign (-)") + 1
+    amounts = [float(line.split()[-1]) for line in lines[start : lines.index("", start)]]
+    assert len(amounts) == 12
+    assert sum(amounts) == pytest.approx(float(lines[1].split()[1]), abs=0.01)
+    assert "Each of these changes alone changes the prediction:" in lines

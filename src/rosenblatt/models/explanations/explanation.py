@@ -12,6 +12,7 @@ from ...reporting.text import plural
 from .changes import Change, JointChange, changes_of, joint_change_of
 from .contributions import Contribution, columns_of, decision_of, features_of, words_of_columns
 from .row import Row
+from .sentences import describe
 from .similar import TrainingRow, similar_rows
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 class Explanation:
     """Why a model predicts a row as it does: what each column adds to the score, and what would change the prediction.
 
-    `Model.explain` returns it.
+    `Model.explain` returns it, and `print` shows it.
 
     Parameters
     ----------
@@ -83,6 +84,9 @@ class Explanation:
     exact: bool
     text: tuple[str, ...] = ()
     similar: tuple[TrainingRow, ...] = ()
+
+    def __str__(self) -> str:
+        return describe(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as plain values.
