@@ -81,6 +81,7 @@ def test_many_rows_start_from_a_sample_and_end_with_the_same_gap():
     assert model.objective_[0] == pytest.approx(least_loss(X, y, 1.0), rel=1e-8)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("tol", [1e-1, 1e-2, 1e-3, 1e-5])
 def test_the_gap_holds_at_any_tolerance(tol, k):

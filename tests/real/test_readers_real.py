@@ -33,8 +33,8 @@ FILES = {
     "uci/spambase.data": (Options(), 57, 57, "column 57"),
     "uci/wdbc.data": (Options(label="1", ignore=("0",)), 30, 30, "column 1"),
     "uci/breast-cancer-wisconsin.data": (Options(missing="mean"), 10, 10, "column 10"),
-    "text/sms_spam.tsv": (Options(), 1, 4213, "column 0"),
-    "text/ag_news_test.csv": (Options(), 2, 15896, "Class Index"),
+    "text/sms_spam.tsv": (Options(), 1, 8713, "column 0"),
+    "text/ag_news_test.csv": (Options(missing="auto"), 2, 30326, "Class Index"),
 }
 
 

@@ -119,7 +119,7 @@ def test_text() -> None:
     assert (data.n_rows, data.label_name) == (5_574, "column 0")
     lines = data_file("text/sms_spam.tsv").read_text("utf-8").split("\n")
     assert data.features.columns[0][282] == lines[282].split("\t")[1]  # a quote that opens nothing
-    news = table("text/ag_news_test.csv")
+    news = table("text/ag_news_test.csv", missing="auto")  # the title in line 1,901 is #NAME?
     assert (news.features.shape, news.label_name, news.features.names) == ((7_600, 2), "Class Index", ("Title", "Description"))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..certificates.sentences import describe_separation
 from ..certificates.statements import Inseparable, Separable
 from ..models.description import count_used, count_work, describe_scheme, describe_selection
+from ..preprocessing.categorical import NumberedColumns
 from ..reporting.terminal import SPARKLINE_BARS, sparkline
 from ..reporting.text import comma_list, count, count_bound, duration, fixed, percent, percent_range, plural, short
 from .judgment import Judgment
@@ -171,7 +172,7 @@ def _preparation(recipe: Recipe) -> dict[str, Any]:
     """How columns became features: the scaling, the columns left out, and the missing cells of each column."""
     facts, missing = recipe.facts, {}
     if facts is not None:
-        numbers = recipe.number_names or recipe.feature_names[: len(facts.missing)]
+        numbers = recipe.number_names or NumberedColumns(len(facts.missing), recipe.first)
         counts = [*facts.missing.tolist(), *facts.string_missing.tolist()]
         missing = {name: n for name, n in zip([*numbers, *(block.name for block in recipe.strings)], counts, strict=True) if n}
     return {"scale": recipe.scale, "dropped": list(recipe.constant), "missing": missing}

@@ -91,7 +91,7 @@ def test_a_card_of_a_table(tmp_path: Path) -> None:
     quality = printed["probabilities"]
     assert f"log loss {quality['log_loss']:.4f}, Brier score {quality['brier']:.4f}" in card["Test"]
     assert printed["proof"].splitlines()[0] in card["Proof"]
-    assert re.search(r"^Trained by `rosenblatt ", card["Origin"], re.MULTILINE)
+    assert re.search(r"^Trained by `rosenblatt\b", card["Origin"], re.MULTILINE)
 
 
 @pytest.mark.parametrize("algorithm", ["vote", "pocket", "soft-margin", "linear-mse", "logistic"])
