@@ -53,10 +53,12 @@ def _month_names() -> dict[str, int]:
 
 
 MONTHS = _month_names()
+_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+FIRST_LETTERS = sorted({*_DAYS, "q", *(name[:3] for name in MONTHS)})  # of dates that do not begin with a digit
 _SPELLINGS = sorted({*MONTHS, *(name.upper() for name in MONTHS if not name.isascii())}, key=len, reverse=True)
 _MONTH = rf"(?:{'|'.join(_SPELLINGS)})\.?"
 _DATE = rf"""
-    (?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{{0,6}}\.?,?\s+)?
+    (?:(?:{"|".join(_DAYS)})[a-z]{{0,6}}\.?,?\s+)?
     (?: (?P<y1>\d{{4}})(?P<s1>[-/.])(?P<m1>\d\d?)(?P=s1)(?P<d1>\d\d?)
       | (?P<y2>1[6-9]\d\d|2[0-2]\d\d)-(?P<m2>\d\d)
       | (?P<a>\d\d?)(?P<s3>[-/.])(?P<b>\d\d?)(?P=s3)(?P<y3>\d{{4}}|\d\d)

@@ -6,6 +6,7 @@ A column is numeric if at least half of its cells are numbers (`notation.py`), o
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,10 +18,24 @@ from ...reporting.text import comma_list, cut, quoted_list
 from ..table import Data
 from . import Options
 from .cells import MISSING, NON_FINITE, parse_number
-from .dates import DESCRIPTIONS, ORDERS, DateForm, DateKind, find_dates
-from .notation import MARKS, THOUSANDS, TRUTH_VALUES, Decimal, NumberCells, NumberForm, choose_form, number_cells, split_number
+from .dates import DESCRIPTIONS, FIRST_LETTERS, ORDERS, DateForm, DateKind, find_dates
+from .notation import (
+    CURRENCY,
+    MARKS,
+    THOUSANDS,
+    TRUTH_VALUES,
+    Decimal,
+    NumberCells,
+    NumberForm,
+    choose_form,
+    number_cells,
+    split_number,
+)
 
 Form = DateForm | NumberForm
+# How a number, a date or a truth value may begin. Most cells of text begin otherwise, and are tried with no other pattern.
+_STARTS = "|".join(["nan", "inf", "tru", "fal", *FIRST_LETTERS, CURRENCY.partition("|")[2]]).encode()
+VALUE_START = re.compile(rb"[^A-Za-z\"#&*/:;<=>@_]|" + re.sub(rb"[\x80-\xff]", rb"[^ -~]", _STARTS), re.IGNORECASE)
 
 
 class Kind(IntEnum):
@@ -70,11 +85,13 @@ def survey(cells: Iterable[bytes], options: Options) -> Survey:
     """Count the numbers and the dates among some cells."""
     counts = Counter(cell for cell in cells if cell not in MISSING)
     known = counts.total()
-    plain = sum(n for cell, n in counts.items() if is_number(cell) or NON_FINITE.fullmatch(cell) is not None)
+    values = {cell: n for cell, n in counts.items() if VALUE_START.match(cell) is not None}
+    plain = sum(n for cell, n in values.items() if is_number(cell) or NON_FINITE.fullmatch(cell) is not None)
     if plain == known:
         return Survey(known, plain)
-    texts = {cell.decode("utf-8", "replace"): n for cell, n in counts.items()}
-    if any(map(is_truth, texts)) and all(text.casefold() in TRUTH_VALUES for text in texts):
+    texts = {cell.decode("utf-8", "replace"): n for cell, n in values.items()}
+    may_be_truth = len(values) == len(counts)
+    if may_be_truth and any(map(is_truth, texts)) and all(text.casefold() in TRUTH_VALUES for text in texts):
         return Survey(known, plain, truth=True)
     dates, _ = find_dates(texts, options.dates if options.dates in ORDERS else "")
     n_dates = 0 if dates is None else sum(n for text, n in texts.items() if dates.value(text) is not None)
