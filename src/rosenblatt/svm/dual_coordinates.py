@@ -15,33 +15,42 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.linear.dual_coordinates import Dual, coordinate_passes
+from ..kernels.linear.dual_coordinates import Dual, choose_rows, coordinate_passes
+from ..kernels.linear.hinge_sums import hinge_loss
 from .limits import SolverLimits
 from .problem import BinarySVM, Solution
 
 # Weight of a free intercept in the Lagrangian, relative to the mean squared length of the rows: 0.03 to 0.1 measured best.
 # If the costs are small in total, b must be able to move by about 1 while the multipliers move through their range.
 INTERCEPT_WEIGHT = 0.1
-# Passes between two computations of the gap, each of which takes as long as a pass over all rows: this share of the
-# passes made so far, but at least the minimum.
-GAP_INTERVAL_SHARE, MIN_GAP_INTERVAL = 0.4, 3
+# Passes before the first computation of the gap, which takes as long as a pass over all rows. Then the gap is computed when it
+# should be at most `tol`, if it falls as fast as before: at most after this share of the passes made so far, or the minimum.
+FIRST_PASSES, GAP_INTERVAL_SHARE, MIN_GAP_INTERVAL = 5, 0.4, 3
 
 
 def dual_coordinates(svm: BinarySVM, limits: SolverLimits, start: Solution | None = None) -> tuple[Solution, int]:
     """The solution and the number of passes; the gap is at most `limits.tol` unless the limit on passes was reached."""
     run = Descent(svm, limits.seed, start)
-    passes = 0
+    passes, estimate, more = 0, 1.0, FIRST_PASSES  # without multipliers the gap is 1
     while passes < limits.max_iter:
-        more = min(max(MIN_GAP_INTERVAL, int(GAP_INTERVAL_SHARE * passes)), limits.max_iter - passes)
+        more = min(more, limits.max_iter - passes)
         run.descend(more)
-        passes += more
-        estimate = run.estimate_gap()
+        passes, before, estimate = passes + more, estimate, run.estimate_gap()
         limits.report(passes, estimate)
         if estimate <= limits.tol:
             found = svm.solution(run.dual.multipliers)
             if found.gap <= limits.tol:
                 return found, passes
+        more = _passes_to_make(passes, more, before, estimate, limits.tol)
     return svm.solution(run.dual.multipliers), passes
+
+
+def _passes_to_make(passes: int, last: int, before: float, gap: float, tol: float) -> int:
+    """The passes until the gap should be at most `tol`; the `last` ones reduced it from `before`."""
+    most = max(MIN_GAP_INTERVAL, int(GAP_INTERVAL_SHARE * passes))
+    if not tol < gap < before < np.inf:
+        return most
+    return int(min(most, np.ceil(last * np.log(gap / tol) / np.log(before / gap)))) if tol > 0.0 else most
 
 
 class Descent:
@@ -73,13 +82,14 @@ class Descent:
             softness=softness,
             curvatures=lengths,
             multipliers=a,
-            w=svm.weights(a),
+            w=np.zeros(svm.width) if start is None else svm.weights(a),
             v=np.array([x0 * float(a @ svm.signs)]),
             b=np.array([start.intercept if svm.free and start is not None else 0.0]),
             bounds=np.array([np.inf, -np.inf]),
             x0=x0,
         )
         self.order, self.kept = visited.copy(), len(visited)
+        self.scores, self.costs = np.empty(len(visited)), np.ascontiguousarray(C[svm.seen])
 
     def descend(self, passes: int) -> None:
         """Make some passes."""
@@ -90,22 +100,11 @@ class Descent:
 
         It is an estimate because the multipliers are not made feasible for a free intercept.
         """
-        svm, dual, seen = self.svm, self.dual, self.svm.seen
-        plain = svm.scores(dual.w, 0.0)
-        y, a, v, b = svm.signs[seen], dual.multipliers[seen], float(dual.v[0]), float(dual.b[0])
-        G = plain + (v * dual.x0 + b)
-        G *= y
-        G -= 1.0
-        if svm.squared:
-            G += dual.softness[seen] * a
-        high, low = dual.bounds
-        stay = svm.visited[~(((a == 0.0) & (high < G)) | ((a == dual.caps[seen]) & (low > G)))]
-        self.order[: len(stay)], self.kept = stay, len(stay)
-        del G, stay
-        intercept = svm.intercept(plain)
-        primal = svm.norm(dual.w, intercept) / 2.0 + svm.losses(y * (plain + intercept))
-        value = float(a.sum()) - float(dual.w @ dual.w) / 2.0
+        svm, dual, scores = self.svm, self.dual, self.scores
+        self.kept, value, squares = choose_rows(svm.rows, dual, svm.visited, self.order, scores)
+        v, intercept, own = float(dual.v[0]), svm.intercept(scores), float(dual.w @ dual.w)
+        signs = svm.signs[svm.seen]
+        primal = svm.norm(dual.w, intercept) / 2.0 + hinge_loss(scores, signs, self.costs, intercept, svm.squared)
+        value -= (own + squares) / 2.0
         value -= intercept * v / dual.x0 if svm.free else v * v / 2.0
-        if svm.squared:
-            value -= float(dual.softness[seen] @ (a * a)) / 2.0
         return abs(primal - value) / primal if primal > 0.0 else 0.0

@@ -22,6 +22,7 @@ import numpy as np
 
 from ..array_types import Array, BoolArray, FloatArray, IntArray, Matrix
 from ..data.problem import Problem, make_rows, read_only, rows_width, take_rows
+from ..kernels.linear.hinge_sums import squared_hinge_pull
 from ..kernels.linear.row_blocks import combine, lengths, score
 from ..kernels.linear.rows import CSR, EPS, Dense, Rows
 from ..kernels.linear.schemes import Binary
@@ -80,6 +81,7 @@ class BinarySVM:
     squared: bool  # the squared hinge
     x0: float  # 0: no intercept
     free: bool  # the intercept has no penalty
+    squares: FloatArray | None = None  # the squared lengths of the rows, if they are known
 
     @cached_property
     def visited(self) -> IntArray:
@@ -97,10 +99,10 @@ class BinarySVM:
         return rows_width(self.rows)
 
     def lengths(self) -> FloatArray:
-        """The squared length of every row x."""
-        out = np.empty(len(self.signs))
-        lengths(self.rows, 0.0, out)
-        return out
+        """The squared length of every row x, in an array of its own."""
+        if self.squares is not None:
+            return self.squares.copy()
+        return squared_lengths(self.rows, len(self.signs))
 
     def scores(self, w: FloatArray, shift: float, wanted: IntArray | None = None) -> FloatArray:
         """<w, x_i> + shift for the visited rows, or for those in `wanted`."""
@@ -187,6 +189,13 @@ class BinarySVM:
         return intercept, margins, self.norm(w, intercept) / 2.0 + self.losses(margins)
 
 
+def squared_lengths(rows: Rows, n: int) -> FloatArray:
+    """The squared lengths of n rows."""
+    out = np.empty(n)
+    lengths(rows, 0.0, out)
+    return out
+
+
 def best_intercept(scores: FloatArray, y: Array, costs: FloatArray, squared: bool, stiffness: float) -> float:
     """The b that minimizes stiffness b^2/2 plus the loss of the rows, given their scores without b; the middle of an interval
     of minima.
@@ -230,20 +239,18 @@ def _by_newton(places: FloatArray, y: Array, costs: FloatArray, stiffness: float
 
     A step goes to the minimum of the parabola at b. It is that of the sum if the same rows have a loss there.
     """
-    positive, low, high, b = y > 0, -np.inf, np.inf, 0.0
-    before = None
+    positive, costs, low, high, b, before = y > 0, np.ascontiguousarray(costs), -np.inf, np.inf, 0.0, np.nan
     for _ in range(MAX_NEWTON_STEPS):
-        active = positive == (places > b)
-        pulling = active * costs
-        weight, moment = stiffness + 2.0 * float(pulling.sum()), 2.0 * float(pulling @ places)
+        pull, moment, changed = squared_hinge_pull(places, positive, costs, b, before)
+        weight = stiffness + pull
         if not weight > 0.0 or not np.isfinite(moment):
             return None
-        if before is not None and np.array_equal(active, before):
+        if not changed and not np.isnan(before):
             return b
         low, high = (b, high) if weight * b < moment else (low, b)
-        b, before = moment / weight, active
+        b, before = moment / weight, b
         if not low <= b <= high:
-            b, before = (low + high) / 2.0, None
+            b, before = (low + high) / 2.0, np.nan
     return None
 
 

@@ -19,7 +19,7 @@ from .l1_problem import BinaryL1
 from .limits import SolverLimits
 from .logistic import BinaryLogistic, solve_logistic
 from .multinomial import Multinomial, solve_multinomial
-from .problem import BinarySVM, Head, Solution, heads
+from .problem import BinarySVM, Head, Solution, heads, squared_lengths
 from .solver_choice import solve_binary_svm
 from .ties import settle_rows_on_plane, settle_ties
 from .unpenalized import solve_binary_likelihood, solve_multinomial_likelihood
@@ -82,6 +82,11 @@ class SoftMarginTask:
         """Whether no row may cross the margin."""
         return self.loss != "logistic" and np.inf == self.C
 
+    @property
+    def _is_svm(self) -> bool:
+        """Whether each problem is a `BinarySVM`."""
+        return self.loss != "logistic" and self.penalty != "l1" and not self._hard
+
     def solve_jointly(self, start: CrammerSinger | Multinomial | None) -> CrammerSinger | Multinomial:
         """Solve one problem for all classes (Crammer and Singer, or multinomial)."""
         if self.loss == "logistic":
@@ -105,14 +110,15 @@ class SoftMarginTask:
         limits = replace(self.limits, n_jobs=inner)
         pair_rows = [head.rows_that_count() for head in problems if head.pair and not self._hard]
 
-        same_rows = self.penalty == "l1" and not problems[0].pair
-        columns = columns_of(rows, self.x0, self.free) if same_rows else None
+        same_rows = not problems[0].pair
+        columns = columns_of(rows, self.x0, self.free) if same_rows and self.penalty == "l1" else None
+        squares = squared_lengths(rows, len(codes)) if same_rows and len(problems) > 1 and self._is_svm else None
 
         def solve(h: int) -> Solved:
             head, effort = problems[h], replace(limits, progress=problem_callback(self.progress, h, len(problems)))
             start = before[h] if before else None
             if not head.pair or self._hard:
-                return self._solve_binary(head, weights, effort, start, columns)
+                return self._solve_binary(head, weights, effort, start, columns, squares)
             # A pair is solved on a copy of its rows: with many classes they are a small part of all rows.
             places = pair_rows[h]
             if not self.continues_from_weights and start is not None and len(start.multipliers) == len(codes):
@@ -126,7 +132,13 @@ class SoftMarginTask:
         return results, pair_rows
 
     def _solve_binary(
-        self, head: Head, weights: FloatArray, limits: SolverLimits, start: Solution | None, columns: Columns | None = None
+        self,
+        head: Head,
+        weights: FloatArray,
+        limits: SolverLimits,
+        start: Solution | None,
+        columns: Columns | None = None,
+        squares: FloatArray | None = None,
     ) -> Solved:
         problem = head.problem
         if self._hard:
@@ -140,10 +152,10 @@ class SoftMarginTask:
             sparse = BinaryL1(problem.rows, problem.signs, costs, self.loss == "squared_hinge", problem.x0, self.free)
             return Solved(*solve_l1(sparse, limits, start, columns), "newton")
         if self.loss == "logistic":
-            logistic = BinaryLogistic(problem.rows, problem.signs, costs, False, problem.x0, self.free, self.longest)
+            logistic = BinaryLogistic(problem.rows, problem.signs, costs, False, problem.x0, self.free, longest=self.longest)
             solve = solve_binary_likelihood if self.unpenalized else solve_logistic
             return Solved(*solve(logistic, limits, start), "newton")
-        svm = BinarySVM(problem.rows, problem.signs, costs, self.loss == "squared_hinge", problem.x0, self.free)
+        svm = BinarySVM(problem.rows, problem.signs, costs, self.loss == "squared_hinge", problem.x0, self.free, squares)
         answer = found, steps, solver = solve_binary_svm(svm, self.solver, limits, start)
         if found.gap > limits.tol and self.loss == "hinge" and (self.free or self.x0 == 0.0) and self.C > HARD_MARGIN_C:
             found, steps, solver = prefer_hard_margin(problem, svm, limits, answer)

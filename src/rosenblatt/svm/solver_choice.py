@@ -106,4 +106,4 @@ def rotate_rows(svm: BinarySVM) -> BinarySVM:
     kept = lengths > len(seen) * EPS * lengths[-1]
     kept[-1] = True
     values = np.ascontiguousarray(axes[:, kept] * np.sqrt(np.maximum(lengths[kept], 0.0)))
-    return replace(svm, rows=Dense(read_only(values)), signs=svm.signs[seen], costs=svm.costs[seen])
+    return replace(svm, rows=Dense(read_only(values)), signs=svm.signs[seen], costs=svm.costs[seen], squares=None)

@@ -84,3 +84,27 @@ def coordinate_passes(rows: Rows, dual: Dual, order: IntArray, kept: int, passes
     dual.v[0], dual.b[0] = v, b
     dual.bounds[0], dual.bounds[1] = high, low
     return kept
+
+
+@kernel
+def choose_rows(rows: Rows, dual: Dual, visited: IntArray, order: IntArray, scores: FloatArray) -> tuple[int, float, float]:
+    """Compute the scores <w, x_i> of all visited rows, and write those rows to the front of `order` that the next pass visits.
+
+    Returns their number, and sum_i a_i and sum_i softness_i a_i^2 of the visited rows.
+    """
+    shift, m, kept, total, squares = dual.v[0] * dual.x0 + dual.b[0], visited.shape[0], 0, 0.0, 0.0
+    for r in range(m):
+        i = visited[r]
+        if r + ROWS_AHEAD < m:
+            prefetch_row(rows, visited[r + ROWS_AHEAD])
+        a, own = dual.multipliers[i], dot(rows, i, dual.w)
+        G = dual.signs[i] * (own + shift) - 1.0
+        if dual.softness.shape[0] > 0:
+            G += dual.softness[i] * a
+            squares += dual.softness[i] * a * a
+        scores[r] = own
+        total += a
+        if not ((a == 0.0 and dual.bounds[0] < G) or (a == dual.caps[i] and dual.bounds[1] > G)):
+            order[kept] = i
+            kept += 1
+    return kept, total, squares
