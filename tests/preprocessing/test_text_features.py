@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,7 +14,7 @@ from tables import cut, dense, strings, table
 
 from rosenblatt.data.table import DataError, Table
 from rosenblatt.preprocessing.recipe import Recipe
-from rosenblatt.preprocessing.text import plain_grams
+from rosenblatt.preprocessing.text import gram_tables, plain_grams
 from rosenblatt.preprocessing.text_kinds import WEIGHTS, TextKind, joined_name, parse_text_features
 
 WEIGHT_SETTINGS = {
@@ -161,6 +163,46 @@ def test_rows_do_not_depend_on_blocks(monkeypatch):
     monkeypatch.setattr("rosenblatt.preprocessing.text.gram_tables.FIRST_BYTES", 1)
     recipe = learned(texts, "words-2", (3, 20))
     assert np.array_equal(dense(recipe.rows(table(t=strings(*texts)))), expected)
+
+
+@pytest.mark.usefixtures("compiled")
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(TEXTS, st.sampled_from(["words-2:counts", "words,chars-2-3:log-tfidf"]), st.lists(st.integers(0, 8), max_size=3))
+def test_rows_of_the_learned_texts_have_the_bits_of_later_ones(texts, features, places):
+    try:
+        recipe = learned(texts, features, tuple(sorted(places)))
+    except DataError:
+        return
+    (block,) = recipe.strings
+    first, again = (block.sparse(strings(*texts)) for _ in range(2))  # from the grams counted, and from the texts
+    for one, other in zip(
+        (first.values, first.indices, first.indptr), (again.values, again.indices, again.indptr), strict=True
+    ):
+        assert one.dtype == other.dtype
+        assert np.array_equal(one, other)
+
+
+@pytest.mark.usefixtures("compiled")
+def test_the_grams_of_the_learned_texts_are_used_once_and_for_them_alone():
+    texts = ["one two", "two three two", "three one"]
+    for later in (texts, texts[:2], pickle.loads(pickle.dumps(texts))):
+        (block,) = learned(texts, "words").strings
+        assert pickle.loads(pickle.dumps(block)).learned.take(texts) is None
+        block.sparse(strings(*later))
+        assert block.learned.take(texts) is None
+    (block,) = learned(texts, "words").strings
+    assert block.learned.take([*texts]) is not None
+    streamed = Recipe.learn([Table(("t",), (strings(*texts),))], text=("t",), text_features="words", in_memory=False)
+    assert streamed.strings[0].learned.take(texts) is None
+
+
+@pytest.mark.usefixtures("compiled")
+def test_too_many_grams_of_learned_texts_are_not_kept(monkeypatch):
+    monkeypatch.setattr(gram_tables, "MAX_NOTED", 4)
+    texts = ["one two", "two three two", "three one"]
+    (block,) = learned(texts, "words").strings
+    assert block.learned.take(texts) is None
+    assert block.sparse(strings(*texts)).to_scipy().shape == (3, 3)
 
 
 @pytest.mark.usefixtures("compiled")

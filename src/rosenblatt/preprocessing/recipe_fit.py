@@ -109,7 +109,12 @@ def _fit_tables(chunks: Iterable[Data], head: Data, choices: Choices) -> Recipe:
     for name, cells in zip(names, _table(head).columns, strict=True):
         if name in declared or cells.dtype.kind == "O":
             strings[name] = StringStatistics(
-                head.source, name, declared.get(name), may_drop=choices.drop_constant, text_kinds=choices.text_kinds
+                head.source,
+                name,
+                declared.get(name),
+                may_drop=choices.drop_constant,
+                text_kinds=choices.text_kinds,
+                in_memory=choices.in_memory,
             )
         else:
             numeric.append(name)

@@ -247,6 +247,7 @@ class StringStatistics:
         *,
         may_drop: bool = False,
         text_kinds: tuple[TextKind, ...] = (BINARY,),
+        in_memory: bool = False,
     ) -> None:
         self.source, self.name, self.kind, self._may_drop = source, name, kind, may_drop
         self.declared = kind is not None
@@ -254,7 +255,7 @@ class StringStatistics:
         self._first: list[str | None] = []
         self._names: Counter[str] = Counter()
         self._missing = 0
-        self._text = TextStatistics(text_kinds)
+        self._text = TextStatistics(text_kinds, in_memory)
         self._values_truncated = False
 
     def add(self, cells: Array | list[str | None]) -> None:

@@ -11,8 +11,8 @@ with a blank before and after each part (analyzer="char_wb"). A missing cell is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..kernels.text.vocabulary import GramTable
     from .text.gram_tables import GramCounter
 
+Found = tuple[IntArray, IntArray, IntArray]  # the places of the grams of texts, how often each occurs, and row pointers
 MAX_GRAMS_COUNTED = 1 << 22  # distinct grams of a column
 MAX_GRAMS = 1 << 20  # features of a kind of grams; the most frequent ones are kept
 
@@ -82,6 +83,15 @@ class Grams:
             counts.append(np.diff(indptr).astype(np.int64))
         return CSRMatrix(np.concatenate(values), np.concatenate(indices), row_pointers(np.concatenate(counts)), len(self.grams))
 
+    def sparse_of_found(self, found: Found) -> CSRMatrix:
+        """The values of texts with these grams."""
+        from ..kernels.text import hashing
+
+        places, times, indptr = found
+        values = self._weigh(places, times)
+        hashing.normalize_rows(values, indptr, True)
+        return CSRMatrix(values, places, indptr.astype(np.int64), len(self.grams))
+
     def _weigh(self, places: IntArray, counts: IntArray) -> FloatArray:
         """The values of grams that occur so many times, before rows get their length."""
         weight = self.kind.weight
@@ -93,12 +103,28 @@ class Grams:
         return values
 
 
+class LearnedTexts:
+    """The grams of the texts that features were learned from, for the first texts that are converted: mostly the same ones."""
+
+    def __init__(self, texts: list[str] | None = None, found: Sequence[Found] = ()) -> None:
+        self._held = None if texts is None else (texts, found)
+
+    def take(self, texts: list[str]) -> Sequence[Found] | None:
+        """The grams for each part, if these are the texts; they are then forgotten."""
+        held, self._held = self._held, None
+        return held[1] if held is not None and held[0] == texts else None
+
+    def __reduce__(self) -> tuple[type[LearnedTexts], tuple[()]]:
+        return LearnedTexts, ()  # copies and files have none
+
+
 @dataclass(frozen=True, eq=False)
 class TextFeatures:
     """The features of a column of text: those of each of its parts, divided by the square root of the number of parts."""
 
     name: str
     parts: tuple[Grams, ...]
+    learned: LearnedTexts = field(default_factory=LearnedTexts, repr=False)
 
     @property
     def width(self) -> int:
@@ -117,7 +143,11 @@ class TextFeatures:
 
     def sparse(self, cells: Array) -> CSRMatrix:
         texts = _texts(cells)
-        blocks = [part.sparse(texts) for part in self.parts]
+        learned = self.learned.take(texts)
+        if learned is None:
+            blocks = [part.sparse(texts) for part in self.parts]
+        else:
+            blocks = [part.sparse_of_found(found) for part, found in zip(self.parts, learned, strict=True)]
         if len(blocks) == 1:
             return blocks[0]
         rows = hstack(blocks, len(texts))
@@ -129,13 +159,17 @@ class TextFeatures:
 
 
 class TextStatistics:
-    """Counts the grams of the cells of a column, in one pass; chunk boundaries do not change the result."""
+    """Counts the grams of the cells of a column, in one pass; chunk boundaries do not change the result.
 
-    def __init__(self, kinds: tuple[TextKind, ...]) -> None:
+    in_memory : whether all cells fit into memory; their grams are then kept for the features of the same cells.
+    """
+
+    def __init__(self, kinds: tuple[TextKind, ...], in_memory: bool = False) -> None:
         self.kinds, self.rows = kinds, 0
         self._few: list[str] | None = []  # all texts so far; None once they are counted
         self._chars = 0
         self._counters: list[GramCounter] = []
+        self._in_memory, self._all = in_memory, list[str]()
 
     @property
     def truncated(self) -> bool:
@@ -157,37 +191,50 @@ class TextStatistics:
     def _count(self, texts: list[str]) -> None:
         from .text.gram_tables import CellCutter, GramCounter, split_cells
 
-        self._counters = self._counters or [GramCounter(CellCutter.of(kind), MAX_GRAMS_COUNTED) for kind in self.kinds]
+        self._counters = self._counters or [
+            GramCounter(CellCutter.of(kind), MAX_GRAMS_COUNTED, note=self._in_memory) for kind in self.kinds
+        ]
         for block in split_cells(texts):
             for counter in self._counters:
                 counter.add(block)
+        if self._in_memory:
+            self._all.extend(texts)
 
     def finish(self, name: str) -> TextFeatures:
         """The features; there are no parts without grams."""
-        if self._few is None:
-            found = [_frequent(counter, kind) for kind, counter in zip(self.kinds, self._counters, strict=True)]
-        else:
-            found = [
-                {gram: n for gram, n in count_rows_of(self._few, kind).items() if kind.is_kept(gram, n)} for kind in self.kinds
-            ]
-        return TextFeatures(name, tuple(self._grams(kind, rows) for kind, rows in zip(self.kinds, found, strict=True) if rows))
+        if self._few is not None:
+            counts = [(kind, count_rows_of(self._few, kind)) for kind in self.kinds]
+            few = [(kind, {gram: n for gram, n in rows.items() if kind.is_kept(gram, n)}) for kind, rows in counts]
+            found = [(kind, sorted(rows), rows) for kind, rows in few if rows]
+            return TextFeatures(
+                name, tuple(self._grams(kind, grams, np.array([rows[g] for g in grams])) for kind, grams, rows in found)
+            )
+        parts, learned = [], []
+        for kind, counter in zip(self.kinds, self._counters, strict=True):
+            kept = _frequent(counter, kind)
+            grams = counter.grams(kept)
+            order = sorted(range(len(grams)), key=grams.__getitem__)
+            if order:
+                kept = kept[order]
+                parts.append(self._grams(kind, [grams[k] for k in order], counter.rows[kept]))
+                learned.append(counter.rows_of_texts(kept))
+        noted = [found for found in learned if found is not None]
+        return TextFeatures(name, tuple(parts), LearnedTexts(self._all, noted) if len(noted) == len(parts) else LearnedTexts())
 
-    def _grams(self, kind: TextKind, rows: dict[str, int]) -> Grams:
-        grams = tuple(sorted(rows))
-        if not kind.uses_idf:
-            return Grams(kind, grams)
-        frequencies = np.array([1.0 + rows[gram] for gram in grams])
-        return Grams(kind, grams, np.log((1.0 + self.rows) / frequencies) + 1.0)
+    def _grams(self, kind: TextKind, grams: list[str], rows: IntArray) -> Grams:
+        """Features of these grams in order, of which each is in so many texts."""
+        idf = np.log((1.0 + self.rows) / (1.0 + rows)) + 1.0 if kind.uses_idf else None
+        return Grams(kind, tuple(grams), idf)
 
 
-def _frequent(counter: GramCounter, kind: TextKind) -> dict[str, int]:
-    """The number of texts of each gram that is kept; of too many grams, those in the most texts."""
+def _frequent(counter: GramCounter, kind: TextKind) -> IntArray:
+    """The places in `counter.rows` of the grams that are kept; of too many grams, those in the most texts."""
     rows = counter.rows
     enough = rows >= MIN_ROWS_OF_A_RUN
-    kept = np.flatnonzero(enough | counter.are_words if kind.unit == "words" else enough)
+    kept: IntArray = np.flatnonzero(enough | counter.are_words if kind.unit == "words" else enough)
     if len(kept) > MAX_GRAMS:
         kept = np.sort(kept[np.argsort(-rows[kept], kind="stable")[:MAX_GRAMS]])
-    return dict(zip(counter.grams(kept), rows[kept].tolist(), strict=True))
+    return kept
 
 
 def _texts(cells: Array | Iterable[str | None]) -> list[str]:

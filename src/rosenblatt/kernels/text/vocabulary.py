@@ -23,6 +23,15 @@ class GramTable(NamedTuple):
     text: IntArray
     rows: IntArray  # the number of texts that contain it
     last: IntArray  # the last text that contained it, from 1
+    spot: IntArray  # where this text is noted in `FoundGrams`
+
+
+class FoundGrams(NamedTuple):
+    """The distinct grams of texts, those of text t at ends[t]:ends[t + 1]; there is room for all, or for none (not noted)."""
+
+    entries: IntArray  # int32: entries of a table, in the order in which the text has them first
+    times: IntArray  # int32: how often the text has each
+    ends: IntArray  # uintp
 
 
 @inlined
@@ -73,13 +82,15 @@ def count_rows(
     table: GramTable,
     count: Any,
     limit: Any,
+    found: FoundGrams,
 ) -> Any:
     """Count the texts that contain each gram, from text `first` on; `before` is the number of texts in earlier blocks.
 
     Grams that are new when there are `limit` entries are left out. Returns the text for which the table was too small (or the
     number of texts), the number of entries, the entries and bytes that this text may need, and whether a gram was left out.
     """
-    clean, froms, tos, left_out = buffers.clean, buffers.froms, buffers.tos, False
+    clean, froms, tos, left_out, noting = buffers.clean, buffers.froms, buffers.tos, False, found.entries.shape[0] > 0
+    noted = found.ends[first]
     for t in range(first, bounds.shape[0] - 1):
         units = split_units(rules, text, bounds[t], bounds[t + 1], clean, buffers.starts)
         m = find_grams(rules, clean, buffers.starts, units, froms, tos)
@@ -108,6 +119,13 @@ def count_rows(
             if table.last[entry] != row:
                 table.last[entry] = row
                 table.rows[entry] += U1
+                if noting:
+                    table.spot[entry] = np.uint32(noted)
+                    found.entries[noted], found.times[noted] = np.int32(entry), np.int32(1)
+                    noted += ONE
+            elif noting:
+                found.times[np.uintp(table.spot[entry])] += np.int32(1)
+        found.ends[np.uintp(t) + ONE] = noted
     return np.uintp(bounds.shape[0] - 1), count, np.uintp(0), np.uintp(0), left_out
 
 
@@ -137,3 +155,39 @@ def look_up(
         sort_keys(rows.keys, rows.spare, found, bits, rows.bins)
         at = count_columns(rows.keys, found, at, rows.indices, rows.counts)
         rows.indptr[t + 1] = at
+
+
+@kernel
+def rows_of_found(
+    found: FoundGrams, places: IntArray, starts: IntArray, spare: FoundGrams, indices: IntArray, counts: IntArray
+) -> None:
+    """Rows of the grams that have a place, in the order of places, from grams in any order: sorted by place, then by text.
+
+    places : for each entry its place, or -1.
+    starts : the sum of the texts that contain the grams of earlier places; changed.
+    spare : room for `found`; its `ends` become the row pointers.
+    """
+    texts = found.ends.shape[0] - 1
+    spare.ends[0] = np.uintp(0)
+    for t in range(texts):
+        kept = np.uintp(0)
+        for k in range(found.ends[t], found.ends[t + 1]):
+            place = places[found.entries[k]]
+            if place >= 0:
+                at = starts[place]
+                spare.entries[at], spare.times[at] = np.int32(t), found.times[k]
+                starts[place] = at + ONE
+                kept += ONE
+        spare.ends[t + 1] = spare.ends[t] + kept
+    # Each start is now the end of its place, and each end of a row is moved through the row and back.
+    at = np.uintp(0)
+    for place in range(starts.shape[0]):
+        while at < starts[place]:
+            t = spare.entries[at]
+            to = spare.ends[t]
+            indices[to], counts[to] = np.int32(place), spare.times[at]
+            spare.ends[t] = to + ONE
+            at += ONE
+    for t in range(texts, 0, -1):
+        spare.ends[t] = spare.ends[t - 1]
+    spare.ends[0] = np.uintp(0)
