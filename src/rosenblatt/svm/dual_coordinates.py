@@ -41,11 +41,11 @@ def dual_coordinates(svm: BinarySVM, limits: SolverLimits, start: Solution | Non
             found = svm.solution(run.dual.multipliers)
             if found.gap <= limits.tol:
                 return found, passes
-        more = _passes_to_make(passes, more, before, estimate, limits.tol)
+        more = passes_to_make(passes, more, before, estimate, limits.tol)
     return svm.solution(run.dual.multipliers), passes
 
 
-def _passes_to_make(passes: int, last: int, before: float, gap: float, tol: float) -> int:
+def passes_to_make(passes: int, last: int, before: float, gap: float, tol: float) -> int:
     """The passes until the gap should be at most `tol`; the `last` ones reduced it from `before`."""
     most = max(MIN_GAP_INTERVAL, int(GAP_INTERVAL_SHARE * passes))
     if not tol < gap < before < np.inf:

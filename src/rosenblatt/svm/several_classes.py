@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..array_types import Array, FloatArray, IntArray
-from ..kernels.linear.rows import Rows
+from ..kernels.linear.rows import CSR, Rows
 from ..parallel import in_order
 from ..progress import ProgressCallback, problem_callback
 from .crammer_singer import CrammerSinger, solve_crammer_singer
 from .hard_margin import hard_margin, prefer_hard_margin
+from .joint_descent import MAX_PASSES, fits_into_memory, joint_blocks, joint_multipliers
 from .l1_columns import Columns
 from .l1_newton import columns_of, solve_l1
 from .l1_problem import BinaryL1
@@ -20,7 +21,7 @@ from .limits import SolverLimits
 from .logistic import BinaryLogistic, solve_logistic
 from .multinomial import Multinomial, solve_multinomial
 from .problem import BinarySVM, Head, Solution, heads, squared_lengths
-from .solver_choice import solve_binary_svm
+from .solver_choice import only_dual_coordinates, solve_binary_svm
 from .ties import settle_rows_on_plane, settle_ties
 from .unpenalized import solve_binary_likelihood, solve_multinomial_likelihood
 
@@ -113,10 +114,13 @@ class SoftMarginTask:
         same_rows = not problems[0].pair
         columns = columns_of(rows, self.x0, self.free) if same_rows and self.penalty == "l1" else None
         squares = squared_lengths(rows, len(codes)) if same_rows and len(problems) > 1 and self._is_svm else None
+        joint = {} if before or squares is None else self._descend_jointly(problems, squares)
 
         def solve(h: int) -> Solved:
             head, effort = problems[h], replace(limits, progress=problem_callback(self.progress, h, len(problems)))
             start = before[h] if before else None
+            if h in joint:
+                return self._finish(head, weights, effort, squares, *joint[h])
             if not head.pair or self._hard:
                 return self._solve_binary(head, weights, effort, start, columns, squares)
             # A pair is solved on a copy of its rows: with many classes they are a small part of all rows.
@@ -130,6 +134,41 @@ class SoftMarginTask:
             settled = settle_ties(rows, codes, [each.solution for each in results], self.x0, self.free, limits.tol)
             results = [each._replace(solution=found) for found, each in zip(settled, results, strict=True)]
         return results, pair_rows
+
+    def _descend_jointly(self, problems: list[Head], squares: FloatArray) -> dict[int, tuple[FloatArray, int]]:
+        """The multipliers of classes that are solved together, and the passes made; none where that does not pay."""
+        rows, weights = self.rows, self.row_weights
+        blocks = joint_blocks(len(problems))
+        penalized = not self.free or self.x0 == 0.0
+        if not (blocks and penalized and self.loss == "squared_hinge" and isinstance(rows, CSR) and fits_into_memory(rows)):
+            return {}
+        first = BinarySVM(rows, problems[0].problem.signs, self._cost * weights, True, self.x0, self.free, squares)
+        if not only_dual_coordinates(first, self.solver) or len(first.visited) < len(weights):
+            return {}
+        if self.limits.max_iter < 2 * MAX_PASSES:
+            return {}
+
+        def descend(block: range) -> tuple[FloatArray, int]:
+            return joint_multipliers(rows, self.codes, block, first.costs, squares, self.x0, self.limits.tol, self.limits.seed)
+
+        found = in_order(descend, blocks, self.threads)
+        return {
+            h: (multipliers[h - block.start], passes)
+            for block, (multipliers, passes) in zip(blocks, found, strict=True)
+            for h in block
+        }
+
+    def _finish(
+        self, head: Head, weights: FloatArray, limits: SolverLimits, squares: FloatArray | None, a: FloatArray, passes: int
+    ) -> Solved:
+        """The solution of a class with these multipliers, after more passes of its own if the gap is too large."""
+        svm = BinarySVM(self.rows, head.problem.signs, self._cost * weights, True, self.x0, self.free, squares)
+        found = svm.solution(a)
+        limits.report(passes, found.gap)
+        if found.gap <= limits.tol:
+            return Solved(found, passes, "dual-coordinates")
+        more = self._solve_binary(head, weights, replace(limits, max_iter=limits.max_iter - passes), found, squares=squares)
+        return more._replace(steps=more.steps + passes)
 
     def _solve_binary(
         self,

@@ -77,6 +77,12 @@ def choose_solver(svm: BinarySVM) -> str:
     return "newton" if svm.squared else "interior-point"
 
 
+def only_dual_coordinates(svm: BinarySVM, solver: str) -> bool:
+    """Whether `solve_binary_svm` tries no other solver."""
+    wide = svm.width > MAX_FALLBACK_COLUMNS
+    return solver == "dual-coordinates" or (solver == "auto" and wide and choose_solver(svm) == "dual-coordinates")
+
+
 def _solve(svm: BinarySVM, solver: str, limits: SolverLimits, start: Solution | None) -> tuple[Solution, int]:
     if solver == "dual-coordinates":
         return dual_coordinates(svm, limits, start)
