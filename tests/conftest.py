@@ -148,6 +148,18 @@ def rank(item: pytest.Item) -> int:
     return next((n for n, start in enumerate(FIRST, 1) if path.startswith(start)), len(FIRST) + 1)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_new_files_in_the_repository() -> Iterator[None]:
+    """Tests write into folders of their own: commands write a model into the current folder unless `-o` names another file."""
+    before = visible_files(HERE.parent)
+    yield
+    assert visible_files(HERE.parent) <= before, "a test has written into the folder of the repository"
+
+
+def visible_files(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")}
+
+
 SHARED = contextlib.ExitStack()  # closes the browser
 SHARED_BROWSER: list[Any] = []
 

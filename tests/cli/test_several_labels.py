@@ -45,7 +45,8 @@ def test_rows_of_svmlight_with_several_labels(tmp_path):
     assert f"line 2, character 1: the row has several labels, '1,3': {HOW}" in said
 
 
-def test_lists_of_labels_in_a_column_are_named(tmp_path):
+def test_lists_of_labels_in_a_column_are_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where the models are written
     words = np.array(["art", "law", "art;law", "law;sea", "sea", "art;sea"])
     rows = np.random.default_rng(0).normal(size=(60, 2))
     lists = run("train", write_csv(tmp_path / "t.csv", rows, words[np.arange(60) % 6]), "--algorithm", "average")[1]
