@@ -44,6 +44,7 @@ def joint_multipliers(
     dual = JointDual(
         np.ascontiguousarray(codes, np.int64), block.start, softness, 1.0 / (squares + x0 * x0 + softness),
         np.zeros((n, HEADS)), np.zeros((rows.width, HEADS)), np.zeros(HEADS), float(x0),
+        np.zeros((1, HEADS)), np.zeros((1, HEADS)),
     )  # fmt: skip
     state = np.random.default_rng(seed).integers(1, 2**64, 1, np.uint64)
     order, passes, gap, more = np.arange(n), 0, 1.0, FIRST_PASSES

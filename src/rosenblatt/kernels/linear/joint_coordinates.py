@@ -11,13 +11,17 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
 from ...array_types import FloatArray, IntArray
-from ..compile import inlined, kernel
+from ..compile import COMPILED, inlined, kernel
 from .random_orders import shuffle
 from .rows import CSR, prefetch_row, span
 
 HEADS = 8  # problems that are solved together: their float64 weights of one feature fill a cache line
+FIRST, ITEM_BYTES = np.uintp(0), 8
 ROWS_AHEAD = 8  # rows between a prefetch and its use
 # Positions in `sums`.
 LOSS, TOTAL, SQUARES = 0, 1, 2
@@ -34,24 +38,49 @@ class JointDual(NamedTuple):
     W: FloatArray  # float64, features x 8
     v: FloatArray  # float64, 8: x_0 sum a_i y_i
     x0: float
+    scores: FloatArray  # float64, 1 x 8: of one row, without the intercepts
+    moves: FloatArray  # float64, 1 x 8: of the multipliers of one row, times y
+
+
+def _vector_code() -> Any:
+    def add(typing: Any, to: Any, i: Any, x: Any, source: Any, j: Any) -> Any:
+        """to[i] += x source[j] for rows of eight float64, in vector registers."""
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            vector = ir.VectorType(ir.DoubleType(), HEADS)
+
+            def place(array: int) -> Any:
+                start = context.make_array(signature.args[array])(context, builder, args[array]).data
+                offset = builder.mul(builder.zext(args[array + 1], ir.IntType(64)), ir.Constant(ir.IntType(64), HEADS))
+                return builder.bitcast(builder.gep(start, [offset]), vector.as_pointer())
+
+            target, found = place(0), builder.load(place(3), align=ITEM_BYTES)
+            factor = builder.insert_element(ir.Constant(vector, ir.Undefined), args[2], ir.Constant(ir.IntType(32), 0))
+            everywhere = ir.Constant(ir.VectorType(ir.IntType(32), HEADS), [0] * HEADS)
+            factor = builder.shuffle_vector(factor, ir.Constant(vector, ir.Undefined), everywhere)
+            total = builder.fadd(builder.load(target, align=ITEM_BYTES), builder.fmul(factor, found))
+            builder.store(total, target, align=ITEM_BYTES)
+            return context.get_dummy_value()
+
+        return types.void(to, types.uintp, types.float64, source, types.uintp), generate
+
+    return intrinsic(add)
+
+
+def _add_plain(to: FloatArray, i: int, x: float, source: FloatArray, j: int) -> None:
+    to[i] += x * source[j]
+
+
+_add: Any = _vector_code() if COMPILED else _add_plain
 
 
 @inlined
-def _scores(rows: CSR, i: int, W: FloatArray) -> Any:
-    """The scores of a row in all problems, without the intercept; eight variables, which become vector registers."""
+def _find_scores(rows: CSR, dual: JointDual, i: int) -> None:
     start, stop = span(rows, i)
-    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
+    for h in range(HEADS):
+        dual.scores[0, h] = 0.0
     for k in range(start, stop):
-        x, j = np.float64(rows.values[k]), np.uintp(rows.indices[k])
-        s0 += x * W[j, 0]
-        s1 += x * W[j, 1]
-        s2 += x * W[j, 2]
-        s3 += x * W[j, 3]
-        s4 += x * W[j, 4]
-        s5 += x * W[j, 5]
-        s6 += x * W[j, 6]
-        s7 += x * W[j, 7]
-    return s0, s1, s2, s3, s4, s5, s6, s7
+        _add(dual.scores, FIRST, np.float64(rows.values[k]), dual.W, np.uintp(rows.indices[k]))
 
 
 @inlined
@@ -69,27 +98,18 @@ def _move(dual: JointDual, i: int, h: int, s: float) -> Any:
 @kernel
 def joint_passes(rows: CSR, dual: JointDual, order: IntArray, passes: int, seed: IntArray) -> None:
     """Make some passes over all rows, shuffled before each pass."""
-    W = dual.W
     for _ in range(passes):
         m = shuffle(order, order.shape[0], seed)
         for r in range(m):
             i = order[r]
             if r + ROWS_AHEAD < m:
                 prefetch_row(rows, order[r + ROWS_AHEAD])
-            s0, s1, s2, s3, s4, s5, s6, s7 = _scores(rows, i, W)
-            d0, d1, d2, d3 = _move(dual, i, 0, s0), _move(dual, i, 1, s1), _move(dual, i, 2, s2), _move(dual, i, 3, s3)
-            d4, d5, d6, d7 = _move(dual, i, 4, s4), _move(dual, i, 5, s5), _move(dual, i, 6, s6), _move(dual, i, 7, s7)
+            _find_scores(rows, dual, i)
+            for h in range(HEADS):
+                dual.moves[0, h] = _move(dual, i, h, dual.scores[0, h])
             start, stop = span(rows, i)
             for k in range(start, stop):
-                x, j = np.float64(rows.values[k]), np.uintp(rows.indices[k])
-                W[j, 0] += x * d0
-                W[j, 1] += x * d1
-                W[j, 2] += x * d2
-                W[j, 3] += x * d3
-                W[j, 4] += x * d4
-                W[j, 5] += x * d5
-                W[j, 6] += x * d6
-                W[j, 7] += x * d7
+                _add(dual.W, np.uintp(rows.indices[k]), np.float64(rows.values[k]), dual.moves, FIRST)
 
 
 @inlined
@@ -105,12 +125,6 @@ def _add_loss(dual: JointDual, i: int, h: int, s: float, sums: FloatArray) -> No
 def joint_sums(rows: CSR, dual: JointDual, sums: FloatArray) -> None:
     """Add to `sums`, 3 x 8: the sum of slack_i^2/softness_i, of a_i, and of softness_i a_i^2 of each problem."""
     for i in range(dual.codes.shape[0]):
-        s0, s1, s2, s3, s4, s5, s6, s7 = _scores(rows, i, dual.W)
-        _add_loss(dual, i, 0, s0, sums)
-        _add_loss(dual, i, 1, s1, sums)
-        _add_loss(dual, i, 2, s2, sums)
-        _add_loss(dual, i, 3, s3, sums)
-        _add_loss(dual, i, 4, s4, sums)
-        _add_loss(dual, i, 5, s5, sums)
-        _add_loss(dual, i, 6, s6, sums)
-        _add_loss(dual, i, 7, s7, sums)
+        _find_scores(rows, dual, i)
+        for h in range(HEADS):
+            _add_loss(dual, i, h, dual.scores[0, h], sums)
