@@ -101,8 +101,10 @@ def test_missing_cells_are_refused_on_request(tmp_path):
     assert refused.code == 2
     assert "line 2, column age: the value is missing; use --missing auto" in refused.err
     assert not (tmp_path / "m").exists()
-    for command in ("doctor", "certify"):
-        assert "the value is missing" in rosenblatt(command, tmp_path / "rows.csv").err
+    for command in (["doctor", "--missing", "refuse"], ["certify"]):
+        assert "the value is missing" in rosenblatt(*command, tmp_path / "rows.csv").err
+    filled = rosenblatt("doctor", tmp_path / "rows.csv", "--time-limit", 1)
+    assert (filled.code, "'age' 20 (filled with the column median)" in filled.err) == (0, True)
     assert rosenblatt("compare", tmp_path / "rows.csv", "--algorithms", "average,pa-1").code == 0
 
 

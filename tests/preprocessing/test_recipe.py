@@ -72,6 +72,14 @@ def test_text_columns_are_distinguished_from_categories():
     assert (chosen.text, chosen.categorical) == (("b",), ("a", "c"))
 
 
+def test_sentences_that_repeat_are_text():
+    """Thirty distinct sentences of five words are no categories; fewer, or shorter ones, are."""
+    sentences = [f"sentence number {i} of many words" for i in range(30)]
+    columns = {"a": sentences, "b": [*sentences[:29], sentences[0]], "c": [f"name of {i} here" for i in range(30)]}
+    recipe = Recipe.learn([table(**{name: strings(*cells * 3) for name, cells in columns.items()})])
+    assert (recipe.text, recipe.categorical) == (("a",), ("b", "c"))
+
+
 def test_ids_are_refused():
     ids = strings(*(f"id{i}" for i in range(101)))
     with pytest.raises(

@@ -182,6 +182,9 @@ def test_copies_of_rows_are_counted_where_they_are_unlikely(tmp_path: Path) -> N
     request = Request(str(tmp_path / "rows.csv"), algorithm="average", cv=3, certify=False, parameters={"max_iter": 2})
     folds = "400 of 400 rows (100.0 %) equal another row: if they are copies, the error of the folds is too low."
     assert any(note.startswith(folds) for note in train(request).notes)
+    sentences = [f"a longer sentence about word{nr}" for nr in range(N)]
+    (note,) = notes(write(tmp_path / "text.csv", {"text": np.tile(sentences, 2)}, np.tile(labels, 2)))
+    assert "equal a training row" in note
     few = {"sex": np.tile(["f", "m"], N // 2), "city": columns["city"]}
     assert not any("equal a training" in note for note in notes(write(tmp_path / "few.csv", few, labels)))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from .options import NumberOrWord, about_data, as_json, data_argument, options_of
+from .options import NumberOrWord, about_filled_data, as_json, data_argument, options_of
 
 
 @click.command("doctor")
@@ -20,7 +20,7 @@ from .options import NumberOrWord, about_data, as_json, data_argument, options_o
     metavar="SECONDS",
     help="Limit of the total time.",
 )
-@about_data
+@about_filled_data
 @as_json
 def command(data: str, time_limit: float, as_json: bool, **given: Any) -> None:
     """Explain why a perceptron does not converge on a file: conflicting rows, scales, duplicates, and possible remedies.

@@ -127,6 +127,13 @@ def about_data(command: Command) -> Command:
     return command
 
 
+def about_filled_data(command: Command) -> Command:
+    """Add the options that describe how a file is read, with missing cells filled by default; `options_of` collects them."""
+    for option in (_missing("auto"), *reversed(_ABOUT_DATA)):
+        command = option(command)
+    return command
+
+
 def about_model_data(command: Command) -> Command:
     """Add the options that describe how a file is read for a model; `options_for` collects them."""
     missing = click.option(
@@ -143,9 +150,7 @@ def about_training_data(command: Command) -> Command:
     indicator = click.option(
         "--missing-indicator", is_flag=True, help="Add a feature for each numeric column with missing cells, which marks them."
     )
-    for option in (indicator, _missing("auto"), *reversed(_ABOUT_DATA)):
-        command = option(command)
-    return command
+    return about_filled_data(indicator(command))
 
 
 def options_of(given: dict[str, Any], **more: Any) -> Options:

@@ -5,9 +5,10 @@ collected into blocks of a fixed size: NumPy computes the mean and the sum of sq
 order by the update of Chan, Golub and LeVeque, "Algorithms for computing the sample variance", 1983.
 
 A column of strings is text if, in its first 1,000 rows, more than half of the cells are distinct and have three words or more
-on average; else it is categorical. A categorical column identifies the rows if at least nine of ten of its cells, and at least
-ten, have a value of their own, or if it has more distinct values than half of over a hundred rows: of the values of later rows,
-few or none would be known. A column with over 10,000 distinct values is rejected, unless it identifies the rows.
+on average, or at least 30 are distinct and have five words or more: sentences that repeat. Else it is categorical. Such a
+column identifies the rows if at least nine of ten of its cells, and at least ten, have a value of their own, or if it has more
+distinct values than half of over a hundred rows: of the values of later rows, few or none would be known. A column with over
+10,000 distinct values is rejected, unless it identifies the rows.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ MIN_OWN_VALUES, MIN_OWN_SHARE, MIN_ROWS_OF_AN_ID = 10, 0.9, 100
 MAX_CATEGORIES = 10_000
 MAX_CATEGORY_CHARS = 1_000
 MIN_WORDS_OF_TEXT = 3  # words in a cell of a text column, on average
+MIN_WORDS_OF_SENTENCES, MIN_SENTENCES = 5, 30  # the same of a column of text that repeats, and its least distinct cells
 DECIMAL_COMMA = re.compile(r"\s*[+-]?[0-9]{1,15},[0-9]{1,15}\s*")
 LOOKS_NUMERIC = re.compile(
     r"[+-]?[$€£]?\s?(?:[0-9]{1,3}(?:[.,'\s][0-9]{3})+|[0-9]+)(?:[.,][0-9]*)?(?:e[+-]?[0-9]+)?\s?[%$€£]?", re.IGNORECASE
@@ -338,8 +340,10 @@ class StringStatistics:
 
     def _decide(self) -> None:
         cells = [cell for cell in self._first if cell is not None]
-        many_words = sum(len(cell.split()) for cell in cells) >= MIN_WORDS_OF_TEXT * max(1, len(cells))
-        self.kind = "words" if many_words and 2 * len(set(cells)) > len(cells) else "names"
+        words, distinct = sum(len(cell.split()) for cell in cells) / max(1, len(cells)), len(set(cells))
+        own = words >= MIN_WORDS_OF_TEXT and 2 * distinct > len(cells)
+        repeated = words >= MIN_WORDS_OF_SENTENCES and distinct >= MIN_SENTENCES
+        self.kind = "words" if own or repeated else "names"
         first, self._first = self._first, []
         self._count(first)
 

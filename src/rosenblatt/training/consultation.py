@@ -164,9 +164,9 @@ def _share(some: int, examined: int, rows: int, noun: str) -> str:
 
 
 def few_possible_rows(data: Data, recipe: Recipe) -> bool:
-    """Whether the values of the columns that the model uses allow few different rows."""
+    """Whether the values of the columns that the model uses allow few different rows; of texts there is no end."""
     features = data.features
-    if isinstance(features, CSRMatrix):
+    if isinstance(features, CSRMatrix) or recipe.text:
         return False
     columns = (
         list(features.T)
