@@ -95,6 +95,16 @@ def test_the_model_is_a_fit_of_its_best_pass_without_the_held_out_rows(name, k, 
         assert model.stop_.reason != "validation"
 
 
+@pytest.mark.parametrize("name", ["last", "average", "passive-aggressive", "AROW", "nonlinear"])
+def test_class_weights_count_on_held_out_rows_as_weights_of_rows_do(name):
+    X, y = noisy(2)
+    by_class = stopped(MODELS[name], X, y, class_weight={0: 9.0, 1: 0.5})
+    by_row = stopped(MODELS[name], X, y, np.where(y == 0, 9.0, 0.5))
+    assert np.array_equal(by_class.validation_errors_[0], by_row.validation_errors_[0])
+    assert by_class.n_iter_ == by_row.n_iter_
+    assert not np.array_equal(by_class.validation_errors_[0], stopped(MODELS[name], X, y).validation_errors_[0])
+
+
 @pytest.mark.parametrize("name", [*KEEPS, "batch last", "max_updates", "w_max", "passive-aggressive", "AROW", "nonlinear"])
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array], ids=["dense", "csr"])
 def test_one_against_the_rest_has_the_best_pass_of_each_class(name, container):

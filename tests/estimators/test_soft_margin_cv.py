@@ -26,6 +26,18 @@ def test_scores_are_those_of_a_grid_search_and_the_fit_is_the_direct_one(loss):
     assert np.array_equal(found.intercept_, direct.intercept_)
 
 
+def test_errors_are_weighted_by_class_as_the_fit_is():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(400, 3))
+    y = np.where(rng.random(400) < 1 / (1 + np.exp(2 - rows[:, 0])), "rare", "usual")
+    model = rb.SoftMarginCV(Cs=[0.001, 1.0], loss="logistic", class_weight={"rare": 7.0}, tol=1e-8).fit(rows, y)
+    for fold, (train, test) in enumerate(stratified_folds(y, 5, 0)):
+        for k, cost in enumerate(model.Cs_):
+            fitted = rb.SoftMargin(C=cost, loss="logistic", class_weight={"rare": 7.0}, tol=1e-8).fit(rows[train], y[train])
+            score = fitted.score(rows[test], y[test], np.where(y[test] == "rare", 7.0, 1.0))
+            assert model.scores_[fold, k] == pytest.approx(score, abs=1e-12)
+
+
 def test_the_path_and_threads():
     one, two = (rb.SoftMarginCV(n_jobs=jobs).fit(X, Y) for jobs in (1, 2))
     np.testing.assert_allclose(one.Cs_, np.geomspace(1e-4, 1e4, 10))

@@ -11,7 +11,7 @@ from training_files import write_svmlight
 
 from datasets import data_file
 from rosenblatt.data.readers import Options
-from rosenblatt.training.consultation import consult
+from rosenblatt.training.consultation import about_classes, consult
 from rosenblatt.training.preparation import hold_out, prepare, read_with_digest
 from rosenblatt.training.request import Request
 from rosenblatt.training.stream import train_stream
@@ -132,6 +132,19 @@ def test_what_was_asked_for_is_not_advised(tmp_path: Path) -> None:
     path = write(tmp_path / "rows.csv", columns, labels)
     assert any("--class-weight balanced" in note for note in notes(path))
     assert not any("--class-weight balanced" in note for note in notes(path, parameters={"class_weight": "balanced"}))
+
+
+def test_probabilities_of_weighted_classes_are_named_unless_a_map_is_fitted() -> None:
+    def named(algorithm: str, **parameters: object) -> bool:
+        request = Request("example:iris", algorithm=algorithm, parameters=parameters)
+        found = about_classes(request, np.array(["no", "yes"]), np.array([50, 50]))
+        return any("--calibrate sigmoid" in str(finding) for finding in found)
+
+    assert named("logistic", class_weight="balanced")
+    assert named("soft-margin", class_weight={"no": 2.0}, loss="logistic")
+    assert not named("logistic")
+    assert not named("logistic", class_weight="balanced", calibrate="sigmoid")
+    assert not named("soft-margin", class_weight="balanced", loss="hinge")
 
 
 def test_columns_without_names_are_given_by_position(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from ..progress import Progress, progress_callback, report_progress, without_cal
 from ..reporting.text import join_and
 from ..svm.not_separable import NotSeparable
 from .candidates import Candidate, in_search_order
+from .row_weights import ClassWeight, row_weights
 from .trials import PATH_PARAMETER, Trial
 
 if TYPE_CHECKING:
@@ -259,6 +260,12 @@ def stratified_folds(y: Array, n_folds: int, seed: int) -> list[tuple[IntArray, 
     """Return the rows to learn from and those to test on, of each fold, with each class spread evenly, see `search_folds`."""
     fold = search_folds(np.unique(y, return_inverse=True)[1], n_folds, seed)
     return [(np.flatnonzero(fold != number), np.flatnonzero(fold == number)) for number in range(int(fold.max()) + 1)]
+
+
+def weights_of_errors(class_weight: ClassWeight, y: Array, weights: FloatArray | None) -> FloatArray | None:
+    """Return the weights of rows to test on, with those of their classes as in fits; None if every row has weight 1."""
+    classes, codes = np.unique(y, return_inverse=True)
+    return row_weights(weights, class_weight, y[:, None], codes, classes)
 
 
 def check_two_rows_of_each_class(y: Array) -> None:

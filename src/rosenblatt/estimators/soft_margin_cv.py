@@ -17,7 +17,7 @@ from ..validation import ParameterError, check_integer, check_number
 from .base import RandomState, check_n_jobs_and_verbose, seed_of
 from .candidates import candidates_of
 from .row_weights import ClassWeight, check_every_class_has_weight
-from .search import Part, Search, check_two_rows_of_each_class, stratified_folds
+from .search import Part, Search, check_two_rows_of_each_class, stratified_folds, weights_of_errors
 from .soft_margin import SoftMargin
 from .soft_margin_parameters import MarginLoss, Multiclass, Penalty
 from .svm_base import MarginClassifier
@@ -65,7 +65,7 @@ class SoftMarginCV(MarginClassifier):
     solver : {"auto", "newton", "interior-point", "dual-coordinates"}, default="auto"
         The solver, see `SoftMargin`.
     class_weight : dict, "balanced" or None, default=None
-        Scales the C of a class.
+        Scales the C of a class, and weighs its wrong rows in the folds.
     calibrate : {"sigmoid", "isotonic", "temperature"} or None, default=None
         How scores become probabilities. C is then chosen anew in each fold of the calibration.
     random_state : int, RandomState or None, default=None
@@ -82,7 +82,7 @@ class SoftMarginCV(MarginClassifier):
     Cs_ : ndarray of shape (n_costs,)
         The values that were tried, ascending.
     scores_ : ndarray of shape (n_folds, n_costs)
-        The share of correct rows in each fold.
+        The share of correct rows in each fold, by the weights of rows and classes.
     coef_ : ndarray of shape (n_problems, n_features)
         The weights of each binary problem of the fit on all rows. This and all other attributes are those of `SoftMargin`.
     intercept_ : ndarray of shape (n_problems,)
@@ -174,7 +174,8 @@ class SoftMarginCV(MarginClassifier):
         def part(parameters: Mapping[str, Any], fold: int) -> Part:
             train, test = folds[fold]
             some = (None, None) if weights is None else (weights[train], weights[test])
-            return Part(data.X[train], labels[train], some[0], data.X[test], labels[test], some[1])
+            weights_test = weights_of_errors(self.class_weight, labels[test], some[1])
+            return Part(data.X[train], labels[train], some[0], data.X[test], labels[test], weights_test)
 
         search = Search(lambda parameters: self._with_cost(**parameters), part, len(folds), n_jobs=self.n_jobs)
         trials = search.run(candidates_of({"C": costs.tolist()}))

@@ -17,7 +17,7 @@ from ..data.problem import classes_and_codes
 from ..data.table import Data, DataError, typed_labels
 from ..estimators.base import LinearClassifier
 from ..estimators.candidates import Candidate, accepted_by, candidates_of, untried
-from ..estimators.search import Part, Search
+from ..estimators.search import Part, Search, weights_of_errors
 from ..estimators.trials import Trial, best
 from ..progress import ProgressCallback, progress_callback
 from ..reporting.text import quoted_list
@@ -155,7 +155,8 @@ def _settle(
     if request.algorithm == AUTO and own.get("loss") == "logistic":
         settled = replace(settled, algorithm=request.searched, parameters={**request.parameters, **own, "loss": "logistic"})
     varied = {name: value for name, value in chosen.items() if len(grid[name]) > 1}
-    record = TuningRecord(tuple(trials), len(candidates), folds.n, varied, seconds)
+    weighted = request.parameters.get("class_weight") is not None
+    record = TuningRecord(tuple(trials), len(candidates), folds.n, varied, seconds, weighted=weighted)
     notes = [] if request.tune else [record.sentence]
     loss = own.get("loss", "logistic")
     if request.algorithm == AUTO and loss != "logistic" and request.parameters.get("calibrate") is None:
@@ -192,7 +193,9 @@ class _Folds:
         made = self._prepared(parameters, fold)
         assert made.X_test is not None
         assert made.codes_test is not None
-        return Part(made.X, made.y, None, made.X_test, made.classes[made.codes_test], None)
+        y_test = made.classes[made.codes_test]
+        weights = weights_of_errors(self.request.parameters.get("class_weight"), y_test, None)
+        return Part(made.X, made.y, None, made.X_test, y_test, weights)
 
     def _prepared(self, parameters: Mapping[str, Any], fold: int) -> Prepared:
         scale, degree = (parameters.get(name, getattr(self.request, name)) for name in OF_FEATURES)

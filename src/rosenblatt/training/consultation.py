@@ -2,7 +2,8 @@
 
 Columns    those that number or identify the rows, predict the label alone, or are equal (`proofs/doctor/column_findings.py`)
 Rows       test rows that equal a training row, and equal rows with different labels (`row_copies.py`)
-Classes    a class with few rows; labels, and categories, that differ in case alone; many different numbers
+Classes    a class with few rows; labels, and categories, that differ in case alone; many different numbers; probabilities of
+           weighted classes
 Scales     columns of very different range, if the request leaves them as they are
 """
 
@@ -43,6 +44,9 @@ MAX_POSSIBLE_PER_ROW = 10
 # Columns of a matrix that are examined, if there are no more, and cells: those of the first rows.
 MAX_MATRIX_COLUMNS, MAX_MATRIX_CELLS = 300, 1 << 22
 OPTIONS = AdviceForm("rosenblatt train")
+WEIGHTED_PROBABILITIES = (
+    "Probabilities are those of the weighted classes. For those of the rows as they come: --calibrate sigmoid."
+)
 
 
 def consult(
@@ -113,11 +117,14 @@ def about_columns(data: Data, options: Options) -> Iterator[Finding]:
 
 
 def about_classes(request: Request, classes: Array, sizes: IntArray) -> Iterator[Finding]:
-    """Yield a finding on classes with few rows."""
+    """Yield findings on classes with few rows, and on probabilities that the weights of classes change."""
     weighs = "class_weight" in request.choice.options and "class_weight" not in request.parameters and request.threshold is None
     found = describe_imbalance(classes.tolist(), sizes, OPTIONS if weighs else None)
     if found is not None:
         yield found
+    made = request.make()
+    if made._class_weight is not None and made.calibrate is None and made._native_map is not None:
+        yield Finding("weighted_probabilities", WEIGHTED_PROBABILITIES, {"calibrate": "sigmoid"})
 
 
 def about_spellings(recipe: Recipe, classes: Array) -> Iterator[Finding]:

@@ -29,6 +29,8 @@ class TuningRecord:
         The duration of the search.
     in_folds : tuple of dict
         What was chosen in each fold of the test, where the search was repeated.
+    weighted : bool
+        Whether the errors are weighted by class.
     """
 
     trials: tuple[Trial, ...]
@@ -37,6 +39,7 @@ class TuningRecord:
     chosen: dict[str, Any]
     seconds: float
     in_folds: tuple[dict[str, Any], ...] = ()
+    weighted: bool = False
 
     @property
     def tried(self) -> str:
@@ -45,11 +48,16 @@ class TuningRecord:
         return whole if done == self.candidates else f"{count(done)} of {whole}"
 
     @property
+    def _error(self) -> str:
+        weighted = " with weighted classes" if self.weighted else ""
+        return f"error there{weighted} {percent(best(self.trials).loss)}"
+
+    @property
     def sentence(self) -> str:
         """What was chosen among how many."""
         return (
             f"{describe(self.chosen)} was chosen among {self.tried} by {self.n_folds}-fold cross-validation on the training "
-            f"rows (error there {percent(best(self.trials).loss)}, too low as the best of several)."
+            f"rows ({self._error}, too low as the best of several)."
         )
 
     def lines(self) -> Iterator[str]:
@@ -60,7 +68,7 @@ class TuningRecord:
         if not self.trials:
             yield f"chosen without a trial: {describe(self.chosen)}"
             return
-        yield f"chosen {describe(self.chosen)} (error there {percent(best(self.trials).loss)}, too low as the best of several)"
+        yield f"chosen {describe(self.chosen)} ({self._error}, too low as the best of several)"
         for line in effects(self.trials):
             name, _, values = line.partition(": ")
             yield f"least error by {name}: {values}"

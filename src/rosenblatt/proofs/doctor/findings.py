@@ -26,7 +26,7 @@ from .duplicates import Duplicates
 FindingKind = Literal[
     "verdict", "duplicates", "without_duplicates", "identifiers", "leak", "marker", "day_numbers", "equal_columns", "scales",
     "constant", "offset", "long_rows", "scaling", "spellings", "quantities", "lists", "imbalance", "copied_rows", "errors",
-    "degree", "no_time", "advice",
+    "weighted_probabilities", "degree", "no_time", "advice",
 ]  # fmt: skip
 
 REPORT_WIDTH = 100  # characters
@@ -59,7 +59,8 @@ class Finding:
     kind : str
         The kind of the finding, one of "verdict", "duplicates", "without_duplicates", "identifiers", "leak", "marker",
         "day_numbers", "equal_columns", "scales", "constant", "offset", "long_rows", "scaling", "spellings", "imbalance",
-        "errors", "degree", "no_time" and "advice". Training also has "quantities", "lists" and "copied_rows".
+        "errors", "degree", "no_time" and "advice". Training also has "quantities", "lists",
+        "weighted_probabilities" and "copied_rows".
     sentence : str
         The finding as text. It counts rows from 1, and columns without names from 0.
     evidence : dict
