@@ -46,10 +46,10 @@ def together(monkeypatch: pytest.MonkeyPatch) -> list[range]:
 
 
 def test_few_last_classes_are_solved_one_by_one():
-    assert joint_blocks(4) == []
-    assert joint_blocks(5) == [range(5)]
-    assert joint_blocks(12) == [range(8)]
-    assert joint_blocks(13) == [range(8), range(8, 13)]
+    assert joint_blocks(2) == []
+    assert joint_blocks(3) == [range(3)]
+    assert joint_blocks(10) == [range(8)]
+    assert joint_blocks(11) == [range(8), range(8, 11)]
 
 
 @pytest.mark.once

@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..array_types import FloatArray, IntArray
-from ..kernels.linear.joint_coordinates import HEADS, LOSS, SQUARES, TOTAL, JointDual, joint_passes, joint_sums
+from ..kernels.linear.joint_coordinates import HEADS, LOSS, PULL, SQUARES, STIFFNESS, TOTAL, JointDual, joint_passes, joint_sums
 from ..kernels.linear.rows import CSR
 from .dual_coordinates import FIRST_PASSES, passes_to_make
 
-MIN_HEADS = 5  # fewer classes take less time one by one
+MIN_HEADS = 3  # two classes alone take less time one by one
 MAX_PASSES = 12  # then single classes, which skip rows, take less time
 MAX_JOINT_BYTES = 1 << 28  # of the weights and multipliers of eight classes
 
@@ -57,10 +57,13 @@ def joint_multipliers(
 
 
 def _gaps(rows: CSR, dual: JointDual) -> FloatArray:
-    """The relative gaps of all problems, with the intercepts that the multipliers give."""
-    sums = np.zeros((3, HEADS))
+    """Estimates of the relative gaps of all problems, with the intercepts after one step of Newton's method."""
+    sums = np.zeros((5, HEADS))
     joint_sums(rows, dual, sums)
     half = (np.einsum("jh,jh->h", dual.W, dual.W) + dual.v**2) / 2.0
     primal = half + sums[LOSS] / 2.0
+    # The slope and the curvature of the primal objective in v, of which the intercept is x_0 v.
+    slope, curvature = dual.v - dual.x0 * sums[PULL], 1.0 + dual.x0**2 * sums[STIFFNESS]
+    primal -= slope * slope / (2.0 * curvature) if dual.x0 else 0.0
     gaps: FloatArray = (primal - (sums[TOTAL] - half - sums[SQUARES] / 2.0)) / primal
     return gaps

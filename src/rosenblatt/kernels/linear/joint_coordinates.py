@@ -24,7 +24,7 @@ HEADS = 8  # problems that are solved together: their float64 weights of one fea
 FIRST, ITEM_BYTES = np.uintp(0), 8
 ROWS_AHEAD = 8  # rows between a prefetch and its use
 # Positions in `sums`.
-LOSS, TOTAL, SQUARES = 0, 1, 2
+LOSS, TOTAL, SQUARES, PULL, STIFFNESS = 0, 1, 2, 3, 4
 
 
 class JointDual(NamedTuple):
@@ -117,13 +117,16 @@ def _add_loss(dual: JointDual, i: int, h: int, s: float, sums: FloatArray) -> No
     y, a, soft = 1.0 if dual.codes[i] == dual.first + h else -1.0, dual.multipliers[i, h], dual.softness[i]
     slack = max(0.0, 1.0 - y * (s + dual.v[h] * dual.x0))
     sums[LOSS, h] += slack * slack / soft
+    sums[PULL, h] += y * slack / soft
+    sums[STIFFNESS, h] += 1.0 / soft if slack > 0.0 else 0.0
     sums[TOTAL, h] += a
     sums[SQUARES, h] += soft * a * a
 
 
 @kernel
 def joint_sums(rows: CSR, dual: JointDual, sums: FloatArray) -> None:
-    """Add to `sums`, 3 x 8: the sum of slack_i^2/softness_i, of a_i, and of softness_i a_i^2 of each problem."""
+    """Add to `sums`, 5 x 8, of each problem: the sum of slack_i^2/softness_i, of a_i, of softness_i a_i^2, and of y_i
+    slack_i/softness_i and of 1/softness_i over the rows with a slack."""
     for i in range(dual.codes.shape[0]):
         _find_scores(rows, dual, i)
         for h in range(HEADS):
