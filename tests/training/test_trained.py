@@ -103,6 +103,45 @@ def test_arrays_and_tests_of_every_kind(tmp_path: Path) -> None:
     assert rb.train(PETS, label="indoors", test=PETS).warnings[0].startswith("The test file is the training file")
 
 
+def test_labels_keep_their_types() -> None:
+    X = RNG.normal(size=(80, 2))
+    truth = X[:, 0] > 0
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "truth": truth})
+    trained = [
+        rb.train(X, truth),
+        rb.train(frame, label="truth", test=frame.tail(30)),
+        rb.train(frame[["a", "b"]], frame.truth),
+    ]
+    for each in trained:
+        assert each.model.classes.tolist() == [False, True]
+        assert (each.predict(X if each is trained[0] else frame) == truth).mean() > 0.9
+    assert rb.train(X, truth + 1).model.classes.tolist() == [1, 2]
+    assert rb.train(X, np.where(truth, "b", "a").astype(object)).model.classes.tolist() == ["a", "b"]
+
+
+def test_one_column_may_be_named_without_a_list() -> None:
+    frame = pd.DataFrame({"a": np.arange(60) % 7, "b": np.arange(60) % 5, "ab": np.arange(60) % 3, "l": np.arange(60) % 2})
+    assert list(rb.train(frame, label="l", ignore="ab").model.feature_names) == ["a", "b"]
+    assert list(rb.train(frame, label="l", ignore=0).model.feature_names) == ["b", "ab"]
+    assert list(rb.train(frame, label="l", categorical=["a"], ignore=["b", 2]).model.feature_names)[:1] == ["a=0"]
+
+
+def test_a_model_compares_rows_with_its_training_rows(tmp_path: Path) -> None:
+    trained = rb.train(PETS, label="indoors", threshold=0.4, positive="yes")
+    trained.save(tmp_path / "pets.safetensors")
+    later = PETS.drop(columns="weight").assign(kind="fox")
+    found = rb.load(tmp_path / "pets.safetensors").drift(later)
+    assert found["missing_columns"] == ["weight"]
+    columns = {column["name"]: column for column in found["columns"]}
+    assert (
+        columns["kind"]["file"]["unseen"] == N if "unseen" in columns["kind"]["file"] else columns["kind"]["drift"] == "large"
+    )
+    with pytest.raises(ValueError, match="stores no columns of its training rows"):
+        rb.Model("Perceptron", {}, np.array([0, 1]), np.zeros((1, 2)), np.zeros(1)).drift(np.eye(2))
+    with pytest.raises(ValueError, match=r"column weight: 'heavy' is not a number$"):
+        trained.predict(PETS.assign(weight="heavy"))
+
+
 def test_parameters_reach_the_algorithm_and_the_reader(tmp_path: Path) -> None:
     (tmp_path / "pets.txt").write_text("Pets\n" + PETS.to_csv(sep="|", index=False, decimal=","))
     trained = rb.train(tmp_path / "pets.txt", skip_lines=1, sep="|", dates="ignore", algorithm="pocket", max_iter=3, holdout=0)
@@ -121,6 +160,24 @@ def test_parameters_reach_the_algorithm_and_the_reader(tmp_path: Path) -> None:
         (lambda: rb.train(np.eye(4)), ValueError, "arrays have no label column: give the labels as y"),
         (lambda: rb.train(np.eye(4), [0, 1]), ValueError, "y must have one label for each of the 4 rows, got the shape"),
         (lambda: rb.train("example:iris", [0]), ValueError, "name the label column of a file with label"),
+        (lambda: rb.train(np.eye(4), [0, None, 1, float("nan")]), ValueError, "y has 2 missing labels, the first in row 2"),
+        (lambda: rb.train(np.eye(4), [0.0, 0.5, 1, 1]), ValueError, "these numbers have fractions"),
+        (lambda: rb.train(np.eye(4), np.array([0, "b", 1, "b"], object)), ValueError, "labels of one type, such as text"),
+        (lambda: rb.train(PETS, "indoors"), TypeError, "to name the label column: label='indoors'"),
+        (lambda: rb.train(PETS, label="indoors", test=0.3), TypeError, "to hold out a share of the rows: holdout=0.3"),
+        (
+            lambda: rb.train(PETS, label="indoors", tune=True, budget="5s"),
+            TypeError,
+            "budget must be a number of seconds, got '5s'",
+        ),
+        (
+            lambda: rb.train(PETS, label="indoors", random_state=None),
+            TypeError,
+            "random_state must be a whole number, got None",
+        ),
+        (lambda: rb.train(PETS, target="indoors"), TypeError, "no parameter 'target'; did you mean 'label'?"),
+        (lambda: rb.train(PETS.assign(kind=pd.interval_range(0, N)), label="indoors"), ValueError, "values of type interval"),
+        (lambda: rb.save(rb.train("example:iris"), "x"), TypeError, "got Trained; save its model"),
         (lambda: rb.train("example:iris", algorthm="pocket"), TypeError, "no parameter 'algorthm'; did you mean 'algorithm'?"),
         (lambda: rb.train("example:iris", holdout=1.5), ValueError, "^holdout must be at least 0 and less than 1, got 1.5"),
         (lambda: rb.train("example:iris", budget=3), ValueError, "^budget limits the time of tune: add tune"),

@@ -182,7 +182,7 @@ class Data:
 
     source: str  # the file as error messages name it
     features: Table | CSRMatrix | FloatArray  # an array is float64, of shape (rows, columns)
-    labels: Array | None  # as written in the file: float64, or object array of str; None: the file has no labels
+    labels: Array | None  # as written in the file: float64, or object array of str; bool of rows in memory; None: no labels
     label_name: str | None = None  # the column of a table that holds the labels
     note: str | None = None  # how the file was read, for the user
     text: tuple[str, ...] = ()  # names of the columns declared as text
@@ -285,6 +285,8 @@ def typed_labels(labels: Array) -> Array:
     >>> typed_labels(np.array([1.5, 2.0])).tolist(), typed_labels(np.array(["01", "02"], object)).tolist()
     (['1.5', '2.0'], ['01', '02'])
     """
+    if labels.dtype.kind == "b":  # of rows in memory
+        return labels
     distinct, codes = np.unique(as_text(labels), return_inverse=True)
     if distinct.dtype.kind == "U" and not all(map(NUMBER.fullmatch, distinct.tolist())):
         return distinct[codes]

@@ -112,7 +112,8 @@ def save(
         parts = pipeline_to_parts(model, {} if data is None else provenance_of_data(*data), to_parts)
         check_parts(*parts, from_parts)
     else:
-        hint = "; save its best_estimator_" if hasattr(model, "best_estimator_") else ""
+        part = next((name for name in ("best_estimator_", "model", "estimator") if hasattr(model, name)), None)
+        hint = "" if part is None else f"; save its {part}"
         raise TypeError(f"rb.save expects a Rosenblatt estimator, a Pipeline or a Model, got {type(model).__name__}{hint}")
     write_atomically(path, pack(*parts))
 

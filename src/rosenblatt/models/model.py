@@ -7,11 +7,10 @@ Guarantee  the same bits: dense rows by the same product, sparse rows summed in 
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -22,7 +21,9 @@ from ..online.stopping import Stop
 from ..probabilities.maps import NoProbabilitiesError, ProbabilityMap
 from ..reporting.text import comma_list, plural
 from ..scores import linear_scores, lost_pairs, votes_of_pairs, winners
-from .container import Arrays, Meta, Parts, all_finite
+from .container import Parts, all_finite
+from .model_input import ModelInput as ModelInput
+from .model_input import RecipeLike as RecipeLike
 from .votes import StoredVote
 
 if TYPE_CHECKING:
@@ -32,37 +33,8 @@ if TYPE_CHECKING:
     from ..online.readings import Vote
     from .explanations.explanation import Explanation
 
-# What `Model.predict` takes: rows, the path of a file, or what the recipe of the model takes, such as raw mails.
-ModelInput: TypeAlias = "MatrixLike | Data | Table | CSRMatrix | Sequence[bytes] | str | os.PathLike[str]"
 # Classes that the repr lists.
 LISTED_CLASSES = 8
-
-
-class RecipeLike(Protocol):
-    """How the input of a model becomes features: the columns of a file, or raw mails."""
-
-    @property
-    def kind(self) -> str: ...
-    @property
-    def width(self) -> int: ...
-    @property
-    def feature_names(self) -> Sequence[str]: ...
-    @property
-    def notes(self) -> tuple[str, ...]: ...
-    @property
-    def required(self) -> tuple[str, ...] | None: ...
-    @property
-    def number_names(self) -> tuple[str, ...]: ...
-    @property
-    def text(self) -> tuple[str, ...]: ...
-    @property
-    def categorical(self) -> tuple[str, ...]: ...
-    @property
-    def values(self) -> Mapping[str, tuple[str, ...]]: ...
-    def rows(self, X: ModelInput) -> FloatArray | CSRMatrix: ...
-    def to_parts(self) -> Parts: ...
-    @classmethod
-    def from_parts(cls, meta: Meta, arrays: Arrays) -> RecipeLike: ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -324,6 +296,28 @@ class Model:
             return explain(self, data_of(X), row)
         rows, y = training
         return explain(self, data_of(X), row, replace(data_of(rows), labels=np.asarray(y)))
+
+    def drift(self, X: ModelInput) -> dict[str, Any]:
+        """Compare rows with the training rows, column by column: what `rosenblatt predict --drift` writes.
+
+        Parameters
+        ----------
+        X : DataFrame, path or Data
+            The rows. They may lack columns of the model.
+
+        Returns
+        -------
+        dict
+            For each column its missing cells, unseen values, numbers outside of the training range, and drift index.
+
+        Raises
+        ------
+        ValueError
+            If the model does not store the columns of its training rows.
+        """
+        from .reading import drift_of
+
+        return drift_of(self, X)
 
     def card(self) -> str:
         """Return a model card in Markdown: what the model predicts, its data, its test, its heaviest features and its limits.

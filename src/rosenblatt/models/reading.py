@@ -10,6 +10,7 @@ from ..data.readers import Options
 from ..data.readers.frames import frame_source, is_frame
 from ..data.readers.kinds import form_from_json
 from ..data.readers.read import read
+from ..data.table import DataError, as_data
 
 if TYPE_CHECKING:
     from ..data.table import Data
@@ -30,16 +31,38 @@ def reading_of(model: Model) -> dict[str, Any]:
     return found | columns | {"numeric": recipe.number_names, "forms": forms, "values": recipe.values}
 
 
-def read_for(model: Model, X: Any) -> Data | None:
+def read_for(model: Model, X: Any, fill_absent: bool = False) -> Data | None:
     """The rows of a file or a data frame as the model reads them; None for anything else, such as an array.
+
+    fill_absent : whether columns of the model may be absent; their cells are then missing.
 
     Columns of a model without a recipe are numbers in their order, which arrays of a data frame have, too.
     """
     if model.recipe is not None and model.recipe.kind == "mail":
         return None
-    if isinstance(X, str | os.PathLike):
-        return read(X if isinstance(X, str) else Path(X), Options(**reading_of(model)))
-    if model.recipe is not None and model.recipe.kind == "table" and is_frame(X):
-        with frame_source(X) as source:
-            return read(source, Options(**reading_of(model)))
+    options = Options(**reading_of(model), fill_absent=fill_absent)
+    try:
+        if isinstance(X, str | os.PathLike):
+            return read(X if isinstance(X, str) else Path(X), options)
+        if model.recipe is not None and model.recipe.kind == "table" and is_frame(X):
+            with frame_source(X) as source:
+                return read(source, options)
+    except DataError as error:
+        error.args = (error.problem,)  # the advice is about options of the command line
+        raise
     return None
+
+
+def drift_of(model: Model, X: Any) -> dict[str, Any]:
+    """How rows differ from the training rows, as plain values; `Model.drift` describes it."""
+    from ..preprocessing.drift import Drift
+    from ..preprocessing.recipe import Recipe
+
+    if not isinstance(model.recipe, Recipe) or model.recipe.facts is None:
+        raise ValueError(
+            "drift needs a model of `rosenblatt train` or rb.train: this one stores no columns of its training rows"
+        )
+    found = read_for(model, X, fill_absent=True)
+    rows, drift = as_data(X) if found is None else found, Drift(model.recipe)
+    drift.add(rows)
+    return drift.to_dict(rows.source)

@@ -6,24 +6,25 @@ import contextlib
 import difflib
 import inspect
 import os
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from ..array_types import MatrixLike
+from ..array_types import Array, MatrixLike
 from ..catalog import ALGORITHMS
 from ..data.readers import Options
-from ..data.readers.frames import NAME, frame_source, is_frame
+from ..data.readers.frames import NAME, frame_source, is_frame, is_truth_column
 from ..data.readers.read import digest, read
 from ..data.readers.sources import Source
 from ..data.table import Data, as_data
-from ..models.model import Model
+from ..models.files import save
+from ..models.model import Model, ModelInput
 from ..models.state import model_of
 from ..reporting.text import percent, plural, wrap
 from .preparation import read_with_digest
+from .python_terms import errors_in_python, in_python
 from .record import record_of
 from .request import Request
 from .summary import as_dict, judge, pool, summarize
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 ARRAYS = "arrays"  # in messages
 LINE_COLUMNS = 110
-# Options of reading that are no parameters of `train`, and parameters that are lists.
+# Options of reading that are no parameters of `train`.
 READING = (
     "format",
     "header",
@@ -51,12 +52,8 @@ READING = (
     "sheet",
     "max_memory",
 )
-LISTS = ("ignore", "text", "categorical")
-# An option, perhaps with a value: quoted, at the end of a clause, a number, or a word that options have.
-WORDS = "auto|mean|median|none|balanced|sigmoid|csv|soft-margin|average|logistic"
-OPTION = re.compile(
-    rf"--(?P<name>[a-zA-Z]+(?:-[a-z]+)*)(?: (?:'(?P<quoted>[^']*)'|(?P<word>[\w.,-]+(?=\))|[0-9.]*[0-9]|{WORDS})))?"
-)
+# Names of other libraries, and the parameters here.
+INSTEAD = {"target": "label", "seed": "random_state", "separator": "sep", "delimiter": "sep", "test_size": "holdout"}
 # A file, a data frame, or rows; and those to test on, with their labels where these are not a column.
 Rows: TypeAlias = "str | os.PathLike[str] | MatrixLike"
 Tested: TypeAlias = "str | os.PathLike[str] | MatrixLike | tuple[MatrixLike, npt.ArrayLike] | None"
@@ -116,9 +113,34 @@ class Trained:
         left = max(len(name) for name, _ in fields) + 2
         lines = []
         for name, value in fields:
-            first, *more = wrap(value, LINE_COLUMNS - left)
+            first, *more = wrap(in_python(value), LINE_COLUMNS - left)
             lines += [f"{name:<{left}}{first}", *(" " * left + line for line in more)]
         return "\n".join(lines)
+
+    def predict(self, X: ModelInput) -> Array:
+        """Predict the class of each row, as `Model.predict`.
+
+        Parameters
+        ----------
+        X : DataFrame, path, array-like or sparse matrix
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The labels.
+        """
+        return self.model.predict(X)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file, as `rb.save`.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, which is replaced as a whole.
+        """
+        save(self.model, path)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the results as plain values, as `rosenblatt train --json` prints them.
@@ -144,12 +166,12 @@ def train(
     budget: float | None = None,
     scale: str = "auto",
     degree: int = 1,
-    threshold: str | None = None,
-    positive: str | None = None,
+    threshold: str | float | None = None,
+    positive: object = None,
     certify: bool | None = None,
-    ignore: Sequence[str] = (),
-    text: Sequence[str] = (),
-    categorical: Sequence[str] = (),
+    ignore: str | int | Sequence[str | int] = (),
+    text: str | int | Sequence[str | int] = (),
+    categorical: str | int | Sequence[str | int] = (),
     text_features: str = "auto",
     missing: str = "auto",
     missing_indicator: bool = False,
@@ -187,14 +209,14 @@ def train(
         The scaling of numeric columns; "auto" is "standard".
     degree : int, default=1
         The degree of polynomial features.
-    threshold : str, default=None
-        Where to predict the positive class: a probability such as "0.3", "cost=10:1", "f1", "precision=0.9" or "recall=0.95".
-    positive : str, default=None
+    threshold : float or str, default=None
+        Where to predict the positive class: a probability such as 0.3, "cost=10:1", "f1", "precision=0.9" or "recall=0.95".
+    positive : object, default=None
         The class that `threshold` is about. None: the rarer one.
     certify : bool, default=None
         Whether to prove if the training rows are separable. None: if that is quick.
-    ignore, text, categorical : sequence of str, default=()
-        Columns to leave out, columns of text, and columns of categories that look like numbers.
+    ignore, text, categorical : str, int or sequence of them, default=()
+        Columns to leave out, columns of text, and columns of categories that look like numbers: names, or positions from 0.
     text_features : str, default="auto"
         The features of columns of text, such as "words-2", "chars-3-5" or "words:counts".
     missing : {"auto", "mean", "median", "refuse"}, default="auto"
@@ -230,14 +252,16 @@ def train(
     ['yes', 'no']
     """
     reading: dict[str, Any] = {name: more.pop(name) for name in READING if name in more}
-    reading |= {"ignore": tuple(ignore), "text": tuple(text), "categorical": tuple(categorical)}
+    reading |= {"ignore": _columns(ignore), "text": _columns(text), "categorical": _columns(categorical)}
     reading |= {"label": label, "missing": missing, "missing_indicator": missing_indicator}
     _check_names(more)
-    with _in_terms_of_python():
+    _check_types(y, test, budget, random_state)
+    with errors_in_python():
         request = Request(
             data=_name(data), options=Options(**reading), algorithm=algorithm, parameters=more, degree=degree,
             scale=cast(Any, scale), test=None if test is None else _name(test), holdout=holdout, cv=cv, seed=random_state,
-            certify=certify, tune=tune, budget=budget, threshold=threshold, positive=positive, text_features=text_features,
+            certify=certify, tune=tune, budget=budget, text_features=text_features,
+            threshold=None if threshold is None else str(threshold), positive=None if positive is None else str(positive),
         )  # fmt: skip
         return _train(request, data, y, test)
 
@@ -261,6 +285,9 @@ def _train(
             request = replace(request, options=replace(request.options, label=label if y is None else name))
             source = stack.enter_context(frame_source(data, y, name))
             rows, file_digest = read(source, request.options), digest(source)
+            truths = np.asarray(y).dtype.kind == "b" if y is not None else is_truth_column(data, rows.label_name)
+            if truths and rows.labels is not None:
+                rows = replace(rows, labels=rows.labels == "true")
         else:
             rows, file_digest = _labeled(data, y), None
         outcome = train_data(request, rows, file_digest, test=tested)
@@ -278,12 +305,29 @@ def _trained(outcome: Outcome) -> Trained:
     return Trained(model, outcome.estimator, error, interval, judgment.baseline, judgment.warnings, outcome.notes, outcome)
 
 
+def _columns(given: str | int | Sequence[str | int]) -> tuple[str, ...]:
+    """One column, or several, as options of reading name them."""
+    return tuple(map(str, (given,) if isinstance(given, str | int) else given))
+
+
+def _check_types(y: object, test: object, budget: object, random_state: object) -> None:
+    """Raise an error for arguments that are easily taken for others."""
+    if isinstance(y, str):
+        raise TypeError(f"y must be the labels; to name the label column: label={y!r}")
+    if isinstance(test, int | float):
+        raise TypeError(f"test must be rows or a file; to hold out a share of the rows: holdout={test}")
+    if isinstance(budget, str):
+        raise TypeError(f"budget must be a number of seconds, got {budget!r}")
+    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
+        raise TypeError(f"random_state must be a whole number, got {random_state!r}")
+
+
 def _check_names(given: Iterable[str]) -> None:
     known = {name for algorithm in ALGORITHMS.values() for name in algorithm.options}
     for name in given:
         if name not in known:
             own = [*inspect.signature(train).parameters, *READING, *sorted(known)]
-            similar = difflib.get_close_matches(name, own, 1)
+            similar = [INSTEAD[name]] if name in INSTEAD else difflib.get_close_matches(name, own, 1, 0.7)
             raise TypeError(f"train has no parameter {name!r}{f'; did you mean {similar[0]!r}?' if similar else ''}")
 
 
@@ -298,45 +342,21 @@ def _labeled(X: MatrixLike, y: npt.ArrayLike | None) -> Data:
     """Rows in memory with their labels."""
     if y is None:
         raise ValueError("arrays have no label column: give the labels as y")
-    rows, labels = as_data(X, ARRAYS), np.asarray(y)
+    rows = as_data(X, ARRAYS)
+    labels = np.asarray(y)
     if labels.shape != (rows.n_rows,):
         raise ValueError(f"y must have one label for each of the {plural(rows.n_rows, 'row')}, got the shape {labels.shape}")
-    if labels.dtype.kind not in "iuf":
-        texts = np.empty(len(labels), object)
-        texts[:] = [str(label) for label in labels.tolist()]
-        labels = texts
-    return replace(rows, labels=labels.astype(object if labels.dtype.kind == "O" else np.float64))
-
-
-# --- advice in terms of Python
-
-
-@contextlib.contextmanager
-def _in_terms_of_python() -> Iterator[None]:
-    """Let the errors inside name parameters in place of options of the command line."""
-    try:
-        yield
-    except ValueError as error:
-        error.args = tuple(in_python(each) if isinstance(each, str) else each for each in error.args)
-        raise
-
-
-def in_python(sentence: str) -> str:
-    """A sentence with parameters in place of options of the command line.
-
-    >>> in_python("exclude it (--ignore 'Exit fee'), or use --missing auto to fill missing cells")
-    "exclude it (ignore=['Exit fee']), or use missing='auto' to fill missing cells"
-    >>> in_python("name the label column with --label; --holdout must be less than 1, --cv 5 tests on all rows")
-    'name the label column with label; holdout must be less than 1, cv=5 tests on all rows'
-    """
-    return OPTION.sub(_parameter, sentence)
-
-
-def _parameter(found: re.Match[str]) -> str:
-    name, quoted, word = found["name"].replace("-", "_"), found["quoted"], found["word"]
-    if quoted is None and word is None:
-        return name
-    value = quoted if quoted is not None else word
-    if name in LISTS:
-        return f"{name}={value.split(',')}"
-    return f"{name}={value}" if value.replace(".", "", 1).isdigit() else f"{name}={value!r}"
+    if labels.dtype.kind == "b":
+        return replace(rows, labels=labels)
+    missing = np.array([label is None or label != label for label in labels.tolist()])
+    if missing.any():
+        raise ValueError(f"y has {plural(int(missing.sum()), 'missing label')}, the first in row {int(missing.argmax()) + 1}")
+    if labels.dtype.kind in "iuf":
+        if (labels != np.round(labels)).any():
+            raise ValueError("y must hold classes: whole numbers, text or truth values; these numbers have fractions")
+        return replace(rows, labels=labels.astype(np.float64))
+    texts = np.empty(len(labels), object)
+    texts[:] = labels
+    if not all(isinstance(label, str) for label in texts):
+        raise ValueError("y must hold labels of one type, such as text; these are mixed")
+    return replace(rows, labels=texts)

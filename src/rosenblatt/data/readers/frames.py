@@ -16,7 +16,15 @@ NAME = "data frame"  # in messages
 
 def is_frame(X: object) -> bool:
     """Whether an object is a table with named columns."""
-    return hasattr(X, "__arrow_c_stream__") or (hasattr(X, "columns") and hasattr(X, "iloc"))
+    return hasattr(X, "columns") and (hasattr(X, "__arrow_c_stream__") or hasattr(X, "iloc"))
+
+
+def is_truth_column(frame: Any, name: str | None) -> bool:
+    """Whether a column of a frame holds true and false."""
+    if name is None or name not in list(getattr(frame, "column_names", frame.columns)):
+        return False
+    kind = frame.schema.field(name).type if hasattr(frame, "column_names") else frame[name].dtype
+    return str(kind).lower() in ("bool", "boolean")
 
 
 def frame_source(frame: Any, labels: npt.ArrayLike | None = None, label: str = "label", name: str = NAME) -> Source:
@@ -60,10 +68,16 @@ def _from_pandas(frame: Any, name: str) -> Any:
     columns = []
     for at, column in enumerate(names):
         series = frame.iloc[:, at]
+        if str(series.dtype).startswith("period"):
+            series = series.dt.to_timestamp()
         try:
-            columns.append(pa.array(series, from_pandas=True))
+            cells = pa.array(series, from_pandas=True)
         except pa.ArrowException:
-            columns.append(pa.array(pandas_column(series, column, name), from_pandas=True))
+            cells = pa.array(pandas_column(series, column, name), from_pandas=True)
+        if isinstance(cells.type, pa.BaseExtensionType):
+            sentence = f"values of type {series.dtype} cannot be features"
+            raise DataError(name, sentence, column=column, option="--ignore", advice=f"use --ignore {column!r}")
+        columns.append(cells)
     return pa.table(columns, names=names)
 
 
