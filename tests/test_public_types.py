@@ -21,6 +21,7 @@ import rosenblatt as rb
 import rosenblatt.mail
 from rosenblatt.array_types import FloatArray
 from rosenblatt.estimators.row_weights import ClassWeight
+from rosenblatt.models import model_input
 
 # Parameters that hold values of any type, and why.
 EXCEPTIONS = {
@@ -74,7 +75,7 @@ def hints_of(function: Any) -> dict[str, Any]:
             exec(compile(ast.Module(node.body, []), "<annotations>", "exec"), names)
     names |= ALIASES
     if isinstance(names.get("ModelInput"), str):
-        names["ModelInput"] = eval(names["ModelInput"], names)
+        names["ModelInput"] = eval(names["ModelInput"], vars(model_input) | names)
     return typing.get_type_hints(function, names)
 
 

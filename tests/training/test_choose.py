@@ -160,7 +160,7 @@ def test_a_budget_that_is_too_short_tries_nothing_and_says_so(circle):
     outcome = train(Request(circle, algorithm="auto", tune=True, budget=1e-6))
     lines = dict(summarize(outcome))
     assert lines["tuning"].startswith("tried 0 of 144 candidates by 5-fold cross-validation on the training rows in ")
-    assert lines["tuning"].endswith("(--budget was used up)")
+    assert lines["tuning"].endswith("its share of --budget; each fold of the test had as much")
     assert outcome.request.algorithm == "logistic"
     assert outcome.estimator.C == 1.0
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..estimators.trials import Trial, best, describe, effects
+from ..estimators.trials import PATH_PARAMETER, Trial, best, describe, effects
 from ..reporting.text import count, duration, percent, plural
 
 
@@ -62,13 +62,16 @@ class TuningRecord:
 
     def lines(self) -> Iterator[str]:
         """What was tried and chosen, line by line."""
-        cut = "" if len(self.trials) == self.candidates else " (--budget was used up)"
+        cut = ""
+        if len(self.trials) < self.candidates:
+            cut = ", its share of --budget; each fold of the test had as much" if self.in_folds else " (--budget was used up)"
         folds = f"{self.n_folds}-fold cross-validation on the training rows"
         yield f"tried {self.tried} by {folds} in {duration(self.seconds)}{cut}"
         if not self.trials:
             yield f"chosen without a trial: {describe(self.chosen)}"
             return
-        yield f"chosen {describe(self.chosen)} ({self._error}, too low as the best of several)"
+        how = f"; errors of neighboring {PATH_PARAMETER} were averaged" if PATH_PARAMETER in self.chosen else ""
+        yield f"chosen {describe(self.chosen)} ({self._error}, too low as the best of several{how})"
         for line in effects(self.trials):
             name, _, values = line.partition(": ")
             yield f"least error by {name}: {values}"
