@@ -102,7 +102,9 @@ def scaled_blocks(X: Matrix, constant: float = 0.0) -> Iterator[tuple[slice, Mat
 
 def _largest_stored(rows: sp.csr_array) -> FloatArray:
     out = np.zeros(rows.shape[0])
-    np.maximum.at(out, np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)), abs(rows.data))
+    filled = np.flatnonzero(np.diff(rows.indptr))
+    if len(filled):
+        out[filled] = np.maximum.reduceat(abs(rows.data), rows.indptr[filled])
     return out
 
 

@@ -10,8 +10,9 @@ import scipy.sparse as sp
 from checked_diagnoses import XOR, checked, only
 
 import rosenblatt as rb
+from rosenblatt.proofs.doctor.column_findings import equal_columns
 from rosenblatt.proofs.doctor.column_statistics import columns_of
-from rosenblatt.proofs.doctor.findings import update_count
+from rosenblatt.proofs.doctor.findings import AdviceForm, update_count
 from rosenblatt.reporting.text import plural, short
 
 # --- scales --------------------------------------------------------------------------------------------------------------
@@ -160,6 +161,14 @@ def test_all_classes_with_fewest_rows_are_named() -> None:
     assert found.sentence.startswith("Classes 'b' and 'c' have only 1 row each of 60; always predicting 'a' misclassifies")
     assert found.sentence.endswith("Everything learned about each of these classes depends on a single row.")
     assert found.evidence["classes"] == ["b", "c"]
+
+
+def test_columns_that_differ_in_the_last_cell_alone_are_not_equal() -> None:
+    x = np.random.default_rng(0).normal(size=300)
+    last = np.append(x[:-1], 0.5)
+    columns = {"a": x, "b": last, "c": x + 1.0, "d": last, "e": np.array(list(map(str, x)), object)}
+    (found,) = equal_columns(columns, AdviceForm())
+    assert found.evidence == {"columns": ["b", "d"]}
 
 
 def test_equal_columns_and_spellings_are_findings_in_python_too() -> None:

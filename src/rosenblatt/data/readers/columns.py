@@ -155,12 +155,16 @@ class Columns:
     def _decoded(self, c: int, spans: IntArray) -> Any:
         """The cells at the given spans, in ascending order; a negative end marks a cell with doubled quotes."""
         words: list[Any] = []
+        plain = c not in self._forms and self.layout.kinds[c] != Kind.NUMBER
         if len(spans):
             origin = int(spans[0, 0])
             text = bytes(memoryview(self.window.buffer)[origin : int(abs(spans[-1, 1]))])
             for start, stop in zip((spans[:, 0] - origin).tolist(), spans[:, 1].tolist(), strict=True):
                 cell = text[start : stop - origin] if stop >= 0 else text[start : -stop - origin].replace(b'""', b'"')
-                words.append(self._content(cell, c, start + origin))
+                try:
+                    words.append(cell.decode() if plain and cell not in MISSING else self._content(cell, c, start + origin))
+                except UnicodeDecodeError:
+                    words.append(self._content(cell, c, start + origin))  # raises the error of the cell
             self._text_bytes += len(text) // max(1, len(self.layout.kinds)) + BYTES_PER_TEXT * len(words)
         return self._array(words, c)
 

@@ -19,6 +19,7 @@ from .markers import are_day_numbers, find_marker, written_marker
 MIN_SCALE_RATIO = 100.0  # ratio of two column ranges
 MIN_OFFSET_RATIO = 10.0  # ratio of a column's distance from zero to its range
 MAX_LISTED = 5
+CELLS_COMPARED_FIRST = 100  # of columns that may be equal
 
 
 # --- identifiers and leaks --------------------------------------------------------------------------------------------------
@@ -89,17 +90,25 @@ def copies(columns: Mapping[str | int, Array], codes: IntArray, form: AdviceForm
 
 def equal_columns(columns: Mapping[str | int, Array], form: AdviceForm) -> Iterator[Finding]:
     """Columns with the same cells as an earlier one; numbers of two values, such as rare flags, may be equal by chance."""
+    alike: dict[bytes, list[str | int]] = {}
+    for key, cells in columns.items():
+        alike.setdefault(_digest(cells[:CELLS_COMPARED_FIRST]), []).append(key)
+    shared = {key for keys in alike.values() if len(keys) > 1 for key in keys}
     firsts: dict[bytes, list[str | int]] = {}
     for key, cells in columns.items():
-        values = cells.tolist() if cells.dtype.kind == "O" else (cells + 0.0).tobytes()  # 0.0 for -0.0
-        digest = hashlib.sha256(repr(values).encode() if isinstance(values, list) else values).digest()
-        firsts.setdefault(digest, []).append(key)
+        if key in shared:
+            firsts.setdefault(_digest(cells), []).append(key)
     for keys in firsts.values():
         if len(keys) > 1 and _varies(columns[keys[0]]):
             others = "others" if len(keys) > 2 else "other"
             option = form.exclusion(keys[1 : 1 + MAX_LISTED])
             sentence = f"{_subject(keys)} are equal, and one of them is enough: exclude the {others} ({option})."
             yield Finding("equal_columns", sentence, {"columns": keys})
+
+
+def _digest(cells: Array) -> bytes:
+    values = cells.tolist() if cells.dtype.kind == "O" else (cells + 0.0).tobytes()  # 0.0 for -0.0
+    return hashlib.sha256(repr(values).encode() if isinstance(values, list) else values).digest()
 
 
 def _varies(cells: Array) -> bool:
