@@ -47,6 +47,20 @@ def test_the_training_file_itself_is_not_unusual(folder: Path) -> None:
     assert found.err.startswith("accuracy")
 
 
+@pytest.mark.parametrize(("missing", "usual"), [(20, True), (32, True), (50, False)])
+def test_cells_that_miss_as_in_training_are_one_line(tmp_path: Path, missing: int, usual: bool) -> None:
+    """20 of 120 cells are missing in training: up to 32 of 120 are chance (z below 2.326), 50 are not."""
+    lines = ROWS.splitlines()[1:] * 2
+    for name, holes in (("rows", 20), ("new", missing)):
+        cut = [line[2:] if i < holes else line for i, line in enumerate(lines)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["age,town,label", *cut]) + "\n")
+    train = ("train", tmp_path / "rows.csv", "-a", "average", "--no-certify", "--holdout", "0")
+    assert rosenblatt(*train, "-o", tmp_path / "m.model").code == 0
+    notes = rosenblatt("predict", tmp_path / "m.model", tmp_path / "new.csv").err.splitlines()
+    assert (notes[0] == f"Missing cells, not more often than in training: 'age' {missing}.") == usual
+    assert any("differs from the training rows" in note for note in notes) != usual
+
+
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 @pytest.mark.parametrize("command", ["predict", "evaluate"])
 def test_a_column_that_the_file_lacks_counts_as_missing(folder: Path, kind: str, command: str) -> None:

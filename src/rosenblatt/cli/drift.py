@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..models.model import Model
     from ..preprocessing.drift import Drift
 
-MAX_COLUMNS_SHOWN = 20
+MAX_COLUMNS_SHOWN, MAX_COLUMNS_LISTED = 20, 6  # in the table, and in a line
 
 drift_file = click.option(
     "--drift", metavar="FILE.json", help="Write how the rows differ from the training rows, column by column."
@@ -59,7 +59,7 @@ class DriftReport:
 
 
 def _print(drift: Drift, source: str) -> None:
-    from ..reporting.text import count, plural, quoted_list, short
+    from ..reporting.text import comma_list, count, cut, plural, quoted_list, short
 
     if drift.absent:
         them = "its cells are" if len(drift.absent) == 1 else "their cells are"
@@ -68,6 +68,9 @@ def _print(drift: Drift, source: str) -> None:
     if drift.n_extra:
         named = f": {quoted_list(drift.extra)}" if drift.extra else ""
         note(f"ignored {plural(drift.n_extra, 'column')} of {source} that the model does not use{named}")
+    if usual := drift.missing_as_usual:
+        cells = [f"{cut(column.name)!r} {count(column.missing)}" for column in usual]
+        note(f"Missing cells, not more often than in training: {comma_list(cells, MAX_COLUMNS_LISTED)}.")
     unusual = drift.unusual
     if not unusual:
         return

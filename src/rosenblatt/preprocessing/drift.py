@@ -1,8 +1,9 @@
 """How the rows of a file differ from the training rows, column by column.
 
 Problem    a model says nothing about rows unlike those it was trained on, and its scores do not show it.
-Counts     missing cells; values that the training rows do not have; numbers outside of the training range, and those far
-           outside: beyond an end by more than half the range.
+Counts     missing cells, which are unusual if their share exceeds that of the training rows beyond chance; values that the
+           training rows do not have; numbers outside of the training range, and those far outside: beyond an end by more than
+           half the range.
 Index      the population stability index, sum over bins of (p - q) log(p/q), of the shares p in the file and q in the training
            rows: bins are the deciles of the training rows, or the values of a category, and missing cells.
 Thresholds "moderate" from 0.1 and "large" from 0.25, as usual, but only above what chance gives: without any drift the index is
@@ -31,7 +32,7 @@ Level = Literal["none", "moderate", "large"]
 
 MODERATE, LARGE = 0.1, 0.25
 FAR_RATIO = 0.5  # of the training range
-CHANCE_QUANTILE = 2.326  # of the normal distribution: 1 %
+CHANCE_QUANTILE = 2.326  # of the normal distribution: 99 %
 MIN_ROWS = 30  # of both sides of an index
 MAX_VALUES_COUNTED, MAX_VALUES_LISTED, MAX_VALUES_SHOWN = 10_000, 20, 3  # unseen values of a column
 
@@ -66,8 +67,14 @@ class Drift:
 
     @property
     def unusual(self) -> list[ColumnDrift]:
-        """The columns with missing, unseen or far values, or with other shares, of those that the file has."""
+        """The columns with many missing, unseen or far values, or with other shares, of those that the file has."""
         return [column for column in self.columns if column.name not in self.absent and column.is_unusual]
+
+    @property
+    def missing_as_usual(self) -> list[ColumnDrift]:
+        """The other columns with missing cells, of those that the file has."""
+        others = (column for column in self.columns if column.name not in self.absent and not column.is_unusual)
+        return [column for column in others if column.missing]
 
     def add(self, data: Data) -> None:
         """Add the next rows of the file."""
@@ -106,6 +113,7 @@ class ColumnDrift:
     def __init__(self, name: str, training_rows: int) -> None:
         self.name, self.training_rows = name, training_rows
         self.rows = self.missing = 0
+        self._training: dict[str, Any] = {}  # what the report has of the training rows
         self._shares: FloatArray | None = None  # of the training rows in bins, the last one for missing cells
 
     def add(self, data: Data, cells: Array) -> None:
@@ -125,7 +133,17 @@ class ColumnDrift:
 
     @property
     def is_unusual(self) -> bool:
-        return bool(self.missing or self.unseen or self.far or self.level != "none")
+        return bool(self.misses_more or self.unseen or self.far or self.level != "none")
+
+    @property
+    def misses_more(self) -> bool:
+        """Whether more cells are missing than in the training rows, beyond chance in one of a hundred columns."""
+        known = self._training.get("missing", 0)
+        if not self.missing or not known:
+            return bool(self.missing)
+        pooled = (self.missing + known) / (self.rows + self.training_rows)
+        spread = math.sqrt(pooled * (1.0 - pooled) * (1 / self.rows + 1 / self.training_rows))
+        return bool(self.missing / self.rows - known / self.training_rows > CHANCE_QUANTILE * spread)
 
     @property
     def index(self) -> float | None:
@@ -175,7 +193,6 @@ class NumberDrift(ColumnDrift):
         super().__init__(name, 0 if facts is None else facts.rows)
         self.outside = self.far = 0
         self._low, self._high, self._sum = math.inf, -math.inf, 0.0
-        self._training: dict[str, Any] = {}
         self._ends = (-math.inf, math.inf)
         self._edges = self._bins = np.zeros(0)
         if facts is None:
@@ -231,7 +248,6 @@ class StringDrift(ColumnDrift):
         self.kind = "text" if self._known is None else "category"
         self._unseen: Counter[str] = Counter()
         self.unseen = 0
-        self._training: dict[str, Any] = {}
         if facts is None:
             return
         missing, counts = int(facts.string_missing[place]), facts.counts[place]
