@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_iris
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -244,6 +244,53 @@ def test_candidates_that_find_no_separating_plane_are_not_chosen():
         rb.tune(rb.MaxMargin(), rows, labels, grid={"degree": [1], "tol": [1e-3, 1e-6]}, cv=3, outer=2)
 
 
+def test_a_candidate_without_a_fit_is_printed_as_such():
+    tuned = rb.tune(rb.MaxMargin(), X, Y == 1, grid={"degree": [1, 2]}, outer=0)
+    assert "degree: 1 not fitted, 2 " in str(tuned)
+    assert repr(tuned) == "Tuned(degree=2, trials=2)"
+
+
+def test_refused_combinations_are_left_out_and_named_once():
+    grid = {"penalty": ["l1", "l2"], "loss": ["hinge", "squared_hinge"], "C": [0.1, 1.0]}
+    tuned = rb.tune(rb.SoftMargin(), X, Y, grid=grid, outer=2)
+    tried = {(trial.parameters["penalty"], trial.parameters["loss"]) for trial in tuned.trials}
+    assert tried == {("l1", "squared_hinge"), ("l2", "hinge"), ("l2", "squared_hinge")}
+    ((reason, number),) = tuned.refused.items()
+    assert number == 2
+    assert "penalty='l1'" in reason
+    assert str(tuned).count(f"2 combinations refused: {reason}") == 1
+    with pytest.raises(ValueError, match="loss must be one of"):
+        rb.tune(rb.SoftMargin(), X, Y, grid={"loss": ["hinge", "hing"]}, outer=0)
+    late = rb.tune(rb.SoftMargin(), X, Y, grid=grid, outer=0, budget=1e-9)
+    assert not late.trials
+    assert (late.parameters["penalty"], late.parameters["loss"]) != ("l1", "hinge")
+
+
+def test_folds_may_be_those_of_a_splitter_or_given():
+    splitter, grid = StratifiedKFold(3, shuffle=True, random_state=1), {"C": [0.1, 1.0]}
+    by_splitter = rb.tune(rb.SoftMargin(), X, Y, grid=grid, cv=splitter, outer=2)
+    by_rows = rb.tune(rb.SoftMargin(), X, Y, grid=grid, cv=splitter.split(X, Y), outer=0)
+    assert [trial.losses for trial in by_splitter.trials] == [trial.losses for trial in by_rows.trials]
+    for trial in by_rows.trials:
+        expected = 1.0 - cross_val_score(rb.SoftMargin(C=trial.parameters["C"]), X, Y, cv=splitter)
+        np.testing.assert_allclose(trial.losses, expected, atol=0.03)
+    with pytest.raises(ValueError, match="cv lists rows"):
+        rb.tune(rb.SoftMargin(), X, Y, grid=grid, cv=splitter.split(X, Y))
+
+
+def test_errors_are_weighted_by_class_unless_the_grid_varies_the_weights():
+    rows, labels = noise(200)
+    labels = (labels + rows[:, 0] > 1.2).astype(int)
+    weight = {0: 1.0, 1: 5.0}
+    fixed = rb.tune(rb.LinearMSE(class_weight=weight), rows, labels, grid={"alpha": [0.0]}, outer=0)
+    varied = rb.tune(rb.LinearMSE(), rows, labels, grid={"class_weight": [weight]}, outer=0)
+    for fold, (train, test) in enumerate(stratified_folds(labels, 5, 0)):
+        wrong = rb.LinearMSE(class_weight=weight).fit(rows[train], labels[train]).predict(rows[test]) != labels[test]
+        assert varied.trials[0].losses[fold] == pytest.approx(wrong.mean(), abs=1e-12)
+        expected = np.average(wrong, weights=np.where(labels[test] == 1, 5.0, 1.0))
+        assert fixed.trials[0].losses[fold] == pytest.approx(expected, abs=1e-12)
+
+
 def test_a_pipeline_may_begin_with_texts_or_a_data_frame():
     texts = [f"{'good fine' if each else 'bad poor'} day {number % 7}" for number in range(40) for each in (0, 1)]
     labels = [each for _ in range(40) for each in ("no", "yes")]
@@ -291,6 +338,13 @@ def test_bad_input_is_one_sentence(change, sentence):
     given = {"X": X, "y": Y} | change
     with pytest.raises(ValueError, match=sentence):
         rb.tune(rb.SoftMargin(), **given)
+
+
+def test_values_of_another_type_are_one_sentence():
+    with pytest.raises(TypeError, match="grid must be None or a dict of parameters to lists of values, got "):
+        rb.tune(rb.SoftMargin(), X, Y, grid=[{"C": [1.0]}])
+    with pytest.raises(TypeError, match="budget must be None or a positive number of seconds, got '5s'"):
+        rb.tune(rb.SoftMargin(), X, Y, budget="5s")
 
 
 def test_estimators_without_a_grid_and_foreign_ones():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..array_types import IntArray
+from ..validation import ParameterProblem
 from .trials import LARGEST_COST, PATH_PARAMETER
 
 if TYPE_CHECKING:
@@ -63,18 +65,25 @@ def in_search_order(candidates: Sequence[Candidate]) -> list[int]:
     return sorted(range(len(candidates)), key=lambda place: (candidates[place].round, place))
 
 
-def accepted_by(make: Callable[[Mapping[str, Any]], LinearClassifier], candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates whose parameters go together; raises the first error if there are none."""
+def accepted_by(
+    make: Callable[[Mapping[str, Any]], LinearClassifier], candidates: Sequence[Candidate]
+) -> tuple[list[Candidate], dict[str, int]]:
+    """Return the candidates whose parameters go together, and how many do not, by the reason.
+
+    Raises the first error if there are none, and that of a value which is not accepted at all.
+    """
     found, errors = [], []
     for candidate in candidates:
         try:
             make(candidate.parameters)._check_parameters()
             found.append(candidate)
+        except ParameterProblem:
+            raise
         except ValueError as error:
             errors.append(error)
     if not found:
         raise errors[0]
-    return found
+    return found, dict(Counter(map(str, errors)))
 
 
 def untried(grid: Mapping[str, Sequence[Any]]) -> dict[str, Any]:

@@ -18,11 +18,13 @@ import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
+from numbers import Integral
 from threading import Event
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from joblib import effective_n_jobs
+from sklearn.model_selection import check_cv
 
 from ..array_types import Array, FloatArray, IntArray, Matrix
 from ..data.folds import search_folds
@@ -30,11 +32,15 @@ from ..parallel import in_order
 from ..progress import Progress, progress_callback, report_progress, without_callback
 from ..reporting.text import join_and
 from ..svm.not_separable import NotSeparable
+from ..validation import check_integer
 from .candidates import Candidate, in_search_order
 from .row_weights import ClassWeight, row_weights
 from .trials import PATH_PARAMETER, Trial
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+    from sklearn.model_selection import BaseCrossValidator
+
     from .base import LinearClassifier
 
 Scorer: TypeAlias = Callable[..., float]  # (estimator, X, y): the greater, the better
@@ -266,6 +272,22 @@ def weights_of_errors(class_weight: ClassWeight, y: Array, weights: FloatArray |
     """Return the weights of rows to test on, with those of their classes as in fits; None if every row has weight 1."""
     classes, codes = np.unique(y, return_inverse=True)
     return row_weights(weights, class_weight, y[:, None], codes, classes)
+
+
+Folds: TypeAlias = "int | BaseCrossValidator | Iterable[tuple[npt.ArrayLike, npt.ArrayLike]]"
+
+
+def check_folds(cv: object) -> None:
+    """Raise an error unless `cv` is a number of folds, a splitter or an iterable."""
+    if not (hasattr(cv, "split") or (isinstance(cv, Iterable) and not isinstance(cv, str))):
+        check_integer("cv", cv, minimum=2)
+
+
+def folds_of(cv: Folds, X: Any, y: Array, seed: int) -> list[tuple[IntArray, IntArray]]:
+    """Return the rows to learn from and those to test on, of each fold."""
+    if isinstance(cv, Integral):
+        return stratified_folds(y, int(cv), seed)
+    return list(check_cv(cv, y, classifier=True).split(X, y))
 
 
 def check_two_rows_of_each_class(y: Array) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from sklearn.model_selection import BaseCrossValidator, check_cv
 
-from ..array_types import Array, FloatArray, IntArray, Matrix, MatrixLike
+from ..array_types import Array, FloatArray, MatrixLike
 from ..losses import Objective
 from ..probabilities.maps import Calibration
 from ..svm.solver_choice import Solver
@@ -17,7 +16,7 @@ from ..validation import ParameterError, check_integer, check_number
 from .base import RandomState, check_n_jobs_and_verbose, seed_of
 from .candidates import candidates_of
 from .row_weights import ClassWeight, check_every_class_has_weight
-from .search import Part, Search, check_two_rows_of_each_class, stratified_folds, weights_of_errors
+from .search import Folds, Part, Search, check_folds, check_two_rows_of_each_class, folds_of, weights_of_errors
 from .soft_margin import SoftMargin
 from .soft_margin_parameters import MarginLoss, Multiclass, Penalty
 from .svm_base import MarginClassifier
@@ -119,7 +118,7 @@ class SoftMarginCV(MarginClassifier):
         self,
         *,
         Cs: int | npt.ArrayLike = 10,
-        cv: int | BaseCrossValidator | Iterable[tuple[npt.ArrayLike, npt.ArrayLike]] = 5,
+        cv: Folds = 5,
         loss: MarginLoss = "hinge",
         penalty: Penalty = "l2",
         multiclass: Multiclass = "auto",
@@ -169,7 +168,9 @@ class SoftMarginCV(MarginClassifier):
         weights = None if sample_weight is None else np.asarray(sample_weight, np.float64)
         labels = data.classes[data.codes]
         seed = 0 if self.random_state is None else seed_of(self.random_state)
-        folds = self._folds(data.X, labels, seed)
+        if isinstance(self.cv, Integral):
+            check_two_rows_of_each_class(labels)
+        folds = folds_of(self.cv, data.X, labels, seed)
 
         def part(parameters: Mapping[str, Any], fold: int) -> Part:
             train, test = folds[fold]
@@ -205,15 +206,7 @@ class SoftMarginCV(MarginClassifier):
             check_number("Cs", cost)
         return costs
 
-    def _folds(self, X: Matrix, y: Array, seed: int) -> list[tuple[IntArray, IntArray]]:
-        """The rows to learn from and those to test on, of each fold."""
-        if isinstance(self.cv, Integral):
-            check_two_rows_of_each_class(y)
-            return stratified_folds(y, int(self.cv), seed)
-        return list(check_cv(self.cv, y, classifier=True).split(X, y))
-
     def _check_parameters(self) -> None:
-        if not (hasattr(self.cv, "split") or isinstance(self.cv, Iterable)):
-            check_integer("cv", self.cv, minimum=2)
+        check_folds(self.cv)
         self._with_cost(1.0)._check_parameters()
         check_n_jobs_and_verbose(self.n_jobs, self.verbose)

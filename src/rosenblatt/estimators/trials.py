@@ -85,6 +85,12 @@ def describe(parameters: Mapping[str, Any]) -> str:
     )
 
 
+def _result(loss: float, scored: bool) -> str:
+    if math.isinf(loss):
+        return "not fitted"
+    return short(-loss) if scored else percent(loss)
+
+
 def effects(trials: Sequence[Trial], *, scored: bool = False) -> list[str]:
     """Return, for each parameter that varies, its values and the best result of the trials with each: an error, or a score.
 
@@ -98,6 +104,6 @@ def effects(trials: Sequence[Trial], *, scored: bool = False) -> list[str]:
             value = describe({name: trial.parameters[name]}).partition("=")[2]
             least[value] = min(trial.loss, least.get(value, math.inf))
         if len(least) > 1:
-            results = (f"{value} {short(-loss) if scored else percent(loss)}" for value, loss in least.items())
+            results = (f"{value} {_result(loss, scored)}" for value, loss in least.items())
             lines.append(f"{name}: {', '.join(results)}")
     return lines

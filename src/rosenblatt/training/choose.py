@@ -92,7 +92,7 @@ def choose(
         return Choice(request, notes=(f"Nothing was tuned, because {why}.",))
     folds = _Folds(request, data, assigned)
     grid = _grid(request, folds)
-    candidates = accepted_by(folds.estimator, candidates_of(grid))
+    candidates, _ = accepted_by(folds.estimator, candidates_of(grid))
     if len(candidates) < 2:
         return Choice(request)
     budget = None if request.budget is None or count is not None else request.budget / (1 + (request.n_folds or 0))

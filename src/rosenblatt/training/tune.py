@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,11 +19,11 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from ..array_types import Array, BoolArray, FloatArray, IntArray, MatrixLike
 from ..data.indicators import is_indicator
-from ..estimators.search import Scorer, Search, check_two_rows_of_each_class, stratified_folds
+from ..estimators.search import Folds, Scorer, Search, check_folds, check_two_rows_of_each_class, folds_of, stratified_folds
 from ..estimators.trials import Trial, describe, effects
 from ..progress import without_callback
-from ..reporting.text import duration, percent, plural
-from ..validation import check_integer
+from ..reporting.text import duration, percent, plural, short
+from ..validation import ParameterTypeError, check_integer
 from .metrics import wilson
 from .tuning_plan import Grid, Parts, Plan, final_of
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from ..estimators.base import LinearClassifier
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Tuned:
     """The result of `tune`.
 
@@ -60,6 +61,8 @@ class Tuned:
         The number of outer folds that were asked for; `chosen` has those that the budget allowed.
     scored : bool, default=False
         Whether a scorer chose; the losses of the trials are then negated scores.
+    refused : dict of str to int
+        Combinations of a given grid that the estimator refuses, and so were not tried: how many, by the reason.
 
     See Also
     --------
@@ -85,6 +88,11 @@ class Tuned:
     seconds: float
     outer: int = 0
     scored: bool = False
+    refused: dict[str, int] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        error = "" if self.error is None else f", error={short(self.error)}"
+        return f"Tuned({describe(self.parameters)}{error}, trials={len(self.trials)})"
 
     def __str__(self) -> str:
         tried = f"{plural(len(self.trials), 'candidate')} in {duration(self.seconds)}"
@@ -93,6 +101,7 @@ class Tuned:
             lines = [f"chosen     nothing: the budget was used up before a candidate was tried; {describe(self.parameters)}"]
         if self.left_out:
             lines.append(f"           {plural(self.left_out, 'candidate')} not tried, because the budget was used up")
+        lines += [f"           {plural(n, 'combination')} refused: {why}" for why, n in self.refused.items()]
         lines += [f"           {line}" for line in effects(self.trials, scored=self.scored)]
         if self.error is not None and self.interval is not None:
             low, high = self.interval
@@ -116,7 +125,7 @@ def tune(
     y: npt.ArrayLike,
     *,
     grid: Grid | None = None,
-    cv: int = 5,
+    cv: Folds = 5,
     outer: int = 5,
     scoring: str | Scorer | None = None,
     budget: float | None = None,
@@ -143,12 +152,14 @@ def tune(
         Pipeline of it. The parameters of the steps of a Pipeline are written "step__parameter". None tries what the estimator
         leaves at its default: loss and C of `SoftMargin`, `keep` and margin of `Perceptron`, and so on; of dense rows outside
         of a Pipeline also the scaling, and of few columns the degrees 1 and 2.
-    cv : int, default=5
-        Folds of the search. Each class is spread evenly over them.
+    cv : int, splitter or iterable, default=5
+        Folds of the search. Each class is spread evenly over them. Or a splitter of scikit-learn or, with outer=0, the rows to
+        learn from and those to test on, of each fold.
     outer : int, default=5
         Parts for the estimate; 0 makes none, and takes a sixth of the time.
     scoring : str, callable or None, default=None
-        A scorer of scikit-learn, of which the greatest mean is chosen. None chooses by the share of wrong rows.
+        A scorer of scikit-learn, of which the greatest mean is chosen. None chooses by the share of wrong rows, weighted by the
+        estimator's `class_weight` unless the grid varies it.
     budget : float, default=None
         Seconds for everything but the last fit and the compilation of kernels. The candidates are tried from coarse to fine, as
         many as there is time for, and the fits that are under way when it ends are given up. If none was tried, the first value
@@ -184,14 +195,17 @@ def tune(
     (['scale', 'classifier'], 4)
     """
     started = time.perf_counter()
-    check_integer("cv", cv, minimum=2)
+    check_folds(cv)
     check_integer("outer", outer, minimum=0)
     check_integer("random_state", random_state, minimum=0)
     if outer == 1:
         raise ValueError("outer must be 0 or at least 2, got 1")
+    if outer and not (hasattr(cv, "split") or isinstance(cv, Integral)):
+        raise ValueError("cv lists rows, which the searches of the outer folds do not have: use outer=0, or a splitter")
     check_budget(budget)
     rows, labels = _rows_and_labels(estimator, X, y)
-    check_two_rows_of_each_class(labels)
+    if outer or isinstance(cv, Integral):
+        check_two_rows_of_each_class(labels)
     weights = None if sample_weight is None else _check_sample_weight(sample_weight, rows, dtype=np.float64)
     plan = Plan.of(estimator, rows, grid)
     scorer = None if scoring is None else check_scoring(final_of(estimator), scoring=scoring)
@@ -217,7 +231,8 @@ def tune(
     left_out = len(plan.candidates) - len(trials)
     fitted = procedure.fit(parameters, rows, labels, weights)
     seconds = time.perf_counter() - started
-    return Tuned(fitted, parameters, error, interval, trials, left_out, chosen, seconds, len(parts), scorer is not None)
+    scored, refused = scorer is not None, plan.refused
+    return Tuned(fitted, parameters, error, interval, trials, left_out, chosen, seconds, len(parts), scored, refused)
 
 
 def _rows_and_labels(estimator: LinearClassifier | Pipeline, X: Any, y: npt.ArrayLike) -> tuple[Any, Array]:
@@ -242,7 +257,7 @@ class _Procedure:
     """A search and the fit of its winner, for any rows."""
 
     plan: Plan
-    cv: int
+    cv: Folds
     scorer: Scorer | None
     n_jobs: int | None
     seed: int
@@ -252,8 +267,12 @@ class _Procedure:
         count: int | None = None, title: str = "",
     ) -> list[Trial]:  # fmt: skip
         """Try the candidates within a budget, or the first `count` of them in the order of the search."""
-        folds = stratified_folds(y, self.cv, self.seed)
-        search = Search(self.plan.estimator, Parts(self.plan, X, y, weights, folds), len(folds), self.scorer, self.n_jobs)
+        folds = folds_of(self.cv, X, y, self.seed)
+        class_weight = final_of(self.plan.model)._class_weight
+        # Errors of candidates with different weights of classes would not be comparable, and a scorer is the user's own.
+        weighted = self.scorer is None and "class_weight" not in self.plan.grid
+        parts = Parts(self.plan, X, y, weights, folds, class_weight if weighted else None)
+        search = Search(self.plan.estimator, parts, len(folds), self.scorer, self.n_jobs)
         return search.run(self.plan.candidates, budget, count, title, started)
 
     def in_outer_fold(
@@ -292,6 +311,8 @@ def _estimate(wrong: BoolArray, weights: FloatArray | None) -> tuple[float, tupl
 
 
 def check_budget(budget: float | None) -> None:
-    """Raise ValueError unless a budget is a positive number of seconds."""
+    """Raise an error unless a budget is a positive number of seconds."""
+    if budget is not None and (isinstance(budget, bool) or not isinstance(budget, Real)):
+        raise ParameterTypeError("budget", "a positive number of seconds", budget, optional=True)
     if budget is not None and not 0.0 < budget < float("inf"):
         raise ValueError(f"budget must be a positive number of seconds, got {budget}")

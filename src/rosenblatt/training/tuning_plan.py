@@ -16,11 +16,12 @@ from sklearn.utils import _safe_indexing
 from ..array_types import Array, FloatArray, IntArray, Matrix
 from ..catalog import ESTIMATORS, is_estimator
 from ..estimators.base import LinearClassifier
-from ..estimators.candidates import Candidate, accepted_by, candidates_of, untried
-from ..estimators.search import Part
+from ..estimators.candidates import Candidate, accepted_by, candidates_of, in_search_order, untried
+from ..estimators.row_weights import ClassWeight
+from ..estimators.search import Part, weights_of_errors
 from ..estimators.trials import PATH_PARAMETER, Trial, best
 from ..reporting.text import join_and
-from ..validation import check_integer, check_number
+from ..validation import ParameterTypeError, check_integer, check_number
 from .kept import Kept, bytes_of_rows
 
 # What a grid may vary besides the parameters of a bare estimator.
@@ -43,6 +44,8 @@ class Plan:
         Values by parameter. Those of the final estimator of a Pipeline have no prefix.
     candidates : list of Candidate
         The combinations to try.
+    refused : dict of str to int
+        The number of combinations of the user's grid that the estimator refuses, by the reason.
     sparse : bool
         Whether the rows are sparse, so that they are not shifted.
     """
@@ -51,19 +54,18 @@ class Plan:
     grid: Mapping[str, Sequence[Any]]
     sparse: bool
     candidates: list[Candidate]
+    refused: dict[str, int]
 
     @classmethod
     def of(cls, model: LinearClassifier | Pipeline, X: Any, grid: Grid | None) -> Plan:
         final = final_of(model)
         values = _default_grid(model, X) if grid is None else _checked_grid(model, grid)
-        plan = cls(model, values, bool(issparse(X)), [])
+        plan = cls(model, values, bool(issparse(X)), [], {})
         candidates = candidates_of(values)
-        if grid is None:
-            plan.candidates.extend(accepted_by(plan.estimator, candidates))
-        else:
-            for candidate in candidates:
-                plan.estimator(candidate.parameters)._check_parameters()
-            plan.candidates.extend(candidates)
+        found, refused = accepted_by(plan.estimator, candidates)
+        plan.candidates.extend(found)
+        if grid is not None:
+            plan.refused.update(refused)
         if not candidates[1:] and grid is None:
             name = type(final).__name__
             raise ValueError(f"{name} has no parameters that are tuned by default: give grid={{'parameter': [values]}}")
@@ -71,7 +73,10 @@ class Plan:
 
     def choose(self, trials: Sequence[Trial]) -> dict[str, Any]:
         """Return the parameters of the best trial; without trials, those that need none."""
-        return best(trials).parameters if trials else untried(self.grid)
+        if trials:
+            return best(trials).parameters
+        first, accepted = untried(self.grid), [candidate.parameters for candidate in self.candidates]
+        return first if not self.refused or first in accepted else accepted[in_search_order(self.candidates)[0]]
 
     def _is_own(self, name: str) -> bool:
         """Whether a parameter is one of the final estimator, and not of its features."""
@@ -138,6 +143,8 @@ def has_few_products(rows: int, width: int) -> bool:
 
 def _checked_grid(model: LinearClassifier | Pipeline, grid: Grid) -> dict[str, Sequence[Any]]:
     final = final_of(model)
+    if not isinstance(grid, Mapping):
+        raise ParameterTypeError("grid", "a dict of parameters to lists of values", grid, optional=True)
     name, prefix = type(final).__name__, f"{model.steps[-1][0]}__" if isinstance(model, Pipeline) else ""
     values = {each.removeprefix(prefix): grid[each] for each in grid}
     if not values:
@@ -166,13 +173,14 @@ def _checked_grid(model: LinearClassifier | Pipeline, grid: Grid) -> dict[str, S
 
 @dataclass
 class Parts:
-    """The rows of the folds as features, see `Search`."""
+    """The rows of the folds as features, see `Search`; `class_weight` weighs the errors."""
 
     plan: Plan
     X: Any
     y: Array
     weights: FloatArray | None
     folds: Sequence[tuple[IntArray, IntArray]]
+    class_weight: ClassWeight = None
     _kept: Kept[tuple[Matrix, Matrix]] = field(default_factory=Kept)
 
     def __call__(self, parameters: Mapping[str, Any], fold: int) -> Part:
@@ -180,7 +188,8 @@ class Parts:
         features = self.plan.of_features(parameters)
         X, X_test = self._kept.get((repr(features), fold), lambda: self._features(parameters, fold), _size_of_both)
         weights = (None, None) if self.weights is None else (self.weights[train], self.weights[test])
-        return Part(X, self.y[train], weights[0], X_test, self.y[test], weights[1])
+        weights_test = weights_of_errors(self.class_weight, self.y[test], weights[1])
+        return Part(X, self.y[train], weights[0], X_test, self.y[test], weights_test)
 
     def _features(self, parameters: Mapping[str, Any], fold: int) -> tuple[Matrix, Matrix]:
         train, test = self.folds[fold]
