@@ -52,6 +52,29 @@ def test_warnings(counts: list[list[int]], expected: list[str]) -> None:
     assert all(words in sentence for words, sentence in zip(expected, found, strict=True))
 
 
+@pytest.mark.parametrize(
+    ("counts", "standing", "words"),
+    [
+        ([[900, 90], [2, 8]], "better", []),  # 92 errors, the baseline has 10; recalls of 91 and 80 %
+        (
+            [[495, 495], [5, 5]],
+            "no better",
+            ["is no better than guessing: its balanced error, the mean of the classes, is 50.0 %"],
+        ),
+        ([[900, 90], [7, 3]], "unclear", ["may be no better than guessing"]),
+    ],
+)
+def test_with_class_weights_the_mean_of_the_classes_is_compared(
+    counts: list[list[int]], standing: str, words: list[str]
+) -> None:
+    found = judgment(counts, weighted=True)
+    recall = [counts[0][0] / sum(counts[0]), counts[1][1] / sum(counts[1])]
+    assert found.balanced_error == pytest.approx(1 - sum(recall) / 2)
+    assert (found.standing, found.balanced_baseline) == (standing, 0.5)
+    assert [word in sentence for word, sentence in zip(words, found.warnings, strict=True)] == [True] * len(words)
+    assert found.to_dict()["baseline"]["compared"] == "balanced error"
+
+
 def test_training_rows_are_no_test() -> None:
     found = judgment([[60, 4], [10, 6]], no_test="The test file is the training file").warnings
     assert found == ("The test file is the training file: this error says little about new rows.",)

@@ -90,8 +90,20 @@ def test_a_goal_is_served_on_rows_that_were_held_out(rare):
         return 10 * counts[1, 0] + counts[0, 1]
 
     assert cost(cheap) < 0.85 * cost(plain)
+    fine, found = cheap.test.counts.sum(axis=1)
+    line = f"{cost(cheap)} on {fine + found} test rows (always '0': {10 * found}, always '1': {fine})"
+    assert dict(summarize(cheap))["cost"].replace(",", "") == line.replace(",", "")
     assert run(rare, "recall=0.9").test.recall[1] > 0.75
     assert dict(summarize(cheap))["positive"].startswith("1: precision ")
+
+
+def test_a_goal_that_the_test_misses_is_a_warning():
+    goal = Goal.parse("precision=0.9")
+    assert goal.missed(0, 5, 10) == 0.0
+    assert goal.missed(0, 0, 10) is None  # the class is never predicted, which is another warning
+    assert goal.missed(5, 1, 10) is None  # 83 % of six rows may be chance
+    assert Goal.parse("recall=0.9").missed(50, 0, 100) == 0.5
+    assert Goal.parse("f1").missed(0, 5, 10) is None
 
 
 def test_probabilities_stay_and_the_threshold_is_where_it_was_asked(rare):

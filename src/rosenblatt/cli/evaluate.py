@@ -55,7 +55,8 @@ def command(model: str, data: str, drift: str | None, as_json: bool, **given: An
     area = mean_auc(tested.scores, tested.true) if known else math.nan
     names = [str(label) for label in loaded.classes.tolist()]
     no_test = "The model was trained on rows of this file" if _trained_on(loaded, data, tested.contents_sha256) else ""
-    judgment = Judgment(confusion, names, training_sizes(loaded), noun="row", no_test=no_test)
+    weighted = loaded.parameters.get("class_weight") is not None
+    judgment = Judgment(confusion, names, training_sizes(loaded), noun="row", no_test=no_test, weighted=weighted)
     quality = None
     if loaded.probability_map is not None:
         from ..probabilities.measures import ProbabilityTest
@@ -105,6 +106,8 @@ def _print_measures(judgment: Judgment, area: float, quality: ProbabilityTest | 
     interval = percent_range(*confusion.interval)
     error = f"{percent(confusion.error, decimals=2)} ({count(confusion.errors)} wrong), 95 % interval {interval}"
     fields = [("rows", count(confusion.rows)), ("error", error), ("baseline", judgment.baseline_text)]
+    if judgment.weighted:
+        fields.append(("balanced", judgment.balanced_text))
     if not math.isnan(area):
         fields.append(("AUC", fixed(area)))
     if quality is not None:

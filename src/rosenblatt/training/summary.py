@@ -12,7 +12,7 @@ from ..reporting.terminal import SPARKLINE_BARS, sparkline
 from ..reporting.text import comma_list, count, count_bound, duration, fixed, percent, percent_range, plural, short
 from .judgment import Judgment
 from .metrics import Confusion
-from .threshold import positive_code
+from .threshold import Goal, positive_code
 
 if TYPE_CHECKING:
     from ..estimators.base import LinearClassifier
@@ -81,21 +81,23 @@ def judge(outcome: Outcome) -> Judgment:
     names = [str(label) for label in outcome.classes.tolist()]
     sizes = outcome.train.counts.sum(axis=1)
     tested = outcome.test or (pool(outcome.folds) if outcome.folds else None)
-    for_errors = outcome.request.threshold is None
+    noun, no_test = "test row", "The test file is the training file" if outcome.test_is_training_file else ""
     if tested is None:
-        no_test = "The model was not tested on other rows"
-        return Judgment(outcome.train, names, sizes, "training row", no_test, for_errors)
-    no_test = "The test file is the training file" if outcome.test_is_training_file else ""
-    return Judgment(tested, names, sizes, no_test=no_test, for_errors=for_errors)
+        tested, noun, no_test = outcome.train, "training row", "The model was not tested on other rows"
+    for_errors, weighted = outcome.request.threshold is None, outcome.estimator._class_weight is not None
+    return Judgment(tested, names, sizes, noun, no_test, for_errors, weighted, _missed_goal(outcome, noun))
 
 
 def _judgment_lines(outcome: Outcome) -> list[tuple[str, str]]:
     judgment = judge(outcome)
     lines = [("baseline", judgment.baseline_text)]
+    if judgment.weighted:
+        lines.append(("balanced", judgment.balanced_text))
     if judgment.uneven:
         lines.append(("recall", judgment.recall_text))
     if outcome.request.threshold is not None:
         lines.append(("positive", _positive(outcome)))
+        lines += [("cost", line) for line in _cost(outcome, judgment.noun)]
     return lines + [("warning", sentence) for sentence in judgment.warnings]
 
 
@@ -259,13 +261,42 @@ def _error(confusion: Confusion, rows: str = "") -> str:
 
 def _positive(outcome: Outcome) -> str:
     """Precision, recall and F1 of the class that the threshold is about."""
-    assert outcome.prepared is not None
-    code = positive_code(outcome.prepared, outcome.request.positive)
-    tested = outcome.test or (pool(outcome.folds) if outcome.folds else outcome.train)
+    code, tested = _goal_rows(outcome)
     name = str(outcome.classes.tolist()[code])
     measures = (tested.precision, tested.recall)
     precision, recall = (percent(float(each[code])) for each in measures)
     return f"{name}: precision {precision}, recall {recall}, F1 {short(float(tested.f1[code]))}"
+
+
+def _goal_rows(outcome: Outcome) -> tuple[int, Confusion]:
+    """The class that the threshold is about, and the rows that test it."""
+    assert outcome.prepared is not None
+    code = positive_code(outcome.prepared, outcome.request.positive)
+    return code, outcome.test or (pool(outcome.folds) if outcome.folds else outcome.train)
+
+
+def _cost(outcome: Outcome, noun: str) -> list[str]:
+    """The cost on the test rows, beside that of always predicting a class; nothing if the threshold has another goal."""
+    goal = Goal.parse(outcome.request.threshold or "")
+    if goal.kind != "cost":
+        return []
+    code, tested = _goal_rows(outcome)
+    counts, names = tested.counts, [str(label) for label in outcome.classes.tolist()]
+    cost = goal.cost(int(counts[code, 1 - code]), int(counts[1 - code, code]))
+    always = {code: goal.cost(0, int(counts[1 - code].sum())), 1 - code: goal.cost(int(counts[code].sum()), 0)}
+    constant = comma_list([f"always {names[k]!r}: {short(always[k], 6)}" for k in sorted(always)])
+    return [f"{short(cost, 6)} on {plural(tested.rows, noun)} ({constant})"]
+
+
+def _missed_goal(outcome: Outcome, noun: str) -> str:
+    """A sentence about a precision or recall that the test rows do not reach."""
+    if outcome.request.threshold is None:
+        return ""
+    code, tested = _goal_rows(outcome)
+    counts, goal = tested.counts, Goal.parse(outcome.request.threshold)
+    share = goal.missed(int(counts[code, code]), int(counts[1 - code, code]), int(counts[code].sum()))
+    asked = outcome.request.threshold
+    return "" if share is None else f"The goal {asked} was not reached on the {noun}s: {percent(share)}."
 
 
 def _margin(margin: float, errors: int) -> str:

@@ -20,6 +20,7 @@ from ..estimators.base import LinearClassifier
 from ..estimators.calibration import cross_fitted_scores
 from ..probabilities.maps import ProbabilityMap
 from ..reporting.text import percent, quoted_list, short
+from .metrics import wilson
 from .preparation import Prepared
 
 FORMS = "a probability such as 0.3, cost=10:1, f1, f2, precision=0.9 or recall=0.95"
@@ -85,6 +86,17 @@ class Goal:
         else:
             found = np.where(recall >= first, precision, recall - 2.0)
         return found
+
+    def cost(self, missed: int, alarms: int) -> float:
+        """The cost of missed rows and false alarms, if costs are the goal."""
+        return self.numbers[0] * missed + self.numbers[1] * alarms
+
+    def missed(self, hits: int, alarms: int, positives: int) -> float | None:
+        """The precision or recall on a test, if it is below the goal by more than chance; None if the goal is reached."""
+        if self.kind not in ("precision", "recall"):
+            return None
+        rows = hits + alarms if self.kind == "precision" else positives
+        return hits / rows if rows and wilson(hits, rows)[1] < self.numbers[0] else None
 
     def describe(self, hits: float, alarms: float, positives: float) -> str:
         """What a threshold reaches, in words."""
