@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..array_types import FloatArray, IntArray
-from ..kernels.linear.joint_coordinates import HEADS, LOSS, PULL, SQUARES, STIFFNESS, TOTAL, JointDual, joint_passes, joint_sums
+from ..kernels.linear.joint_coordinates import HEADS, LOSS, PULL, SQUARES, STIFFNESS, TOTAL, JointDual, joint_pass, joint_sums
 from ..kernels.linear.rows import CSR
 from .dual_coordinates import FIRST_PASSES, passes_to_make
 
@@ -49,7 +49,8 @@ def joint_multipliers(
     state = np.random.default_rng(seed).integers(1, 2**64, 1, np.uint64)
     order, passes, gap, more = np.arange(n), 0, 1.0, FIRST_PASSES
     while True:
-        joint_passes(rows, dual, order, more, state)
+        for _ in range(more):  # a call for each pass, so that Ctrl-C is handled promptly
+            joint_pass(rows, dual, order, state)
         passes, before, gap = passes + more, gap, float(_gaps(rows, dual)[: len(block)].max())
         if gap <= tol or passes >= MAX_PASSES:
             return np.ascontiguousarray(dual.multipliers.T)[: len(block)], passes

@@ -96,20 +96,19 @@ def _move(dual: JointDual, i: int, h: int, s: float) -> Any:
 
 
 @kernel
-def joint_passes(rows: CSR, dual: JointDual, order: IntArray, passes: int, seed: IntArray) -> None:
-    """Make some passes over all rows, shuffled before each pass."""
-    for _ in range(passes):
-        m = shuffle(order, order.shape[0], seed)
-        for r in range(m):
-            i = order[r]
-            if r + ROWS_AHEAD < m:
-                prefetch_row(rows, order[r + ROWS_AHEAD])
-            _find_scores(rows, dual, i)
-            for h in range(HEADS):
-                dual.moves[0, h] = _move(dual, i, h, dual.scores[0, h])
-            start, stop = span(rows, i)
-            for k in range(start, stop):
-                _add(dual.W, np.uintp(rows.indices[k]), np.float64(rows.values[k]), dual.moves, FIRST)
+def joint_pass(rows: CSR, dual: JointDual, order: IntArray, seed: IntArray) -> None:
+    """Make a pass over all rows, which are shuffled before."""
+    m = shuffle(order, order.shape[0], seed)
+    for r in range(m):
+        i = order[r]
+        if r + ROWS_AHEAD < m:
+            prefetch_row(rows, order[r + ROWS_AHEAD])
+        _find_scores(rows, dual, i)
+        for h in range(HEADS):
+            dual.moves[0, h] = _move(dual, i, h, dual.scores[0, h])
+        start, stop = span(rows, i)
+        for k in range(start, stop):
+            _add(dual.W, np.uintp(rows.indices[k]), np.float64(rows.values[k]), dual.moves, FIRST)
 
 
 @inlined
