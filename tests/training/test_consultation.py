@@ -116,6 +116,17 @@ def test_spellings_of_labels_hide_no_copy_of_the_label(tmp_path: Path) -> None:
     assert any(note.startswith("Column 'left' repeats the label") for note in found)
 
 
+def test_a_mark_of_missing_cells_as_a_label_is_named(tmp_path: Path) -> None:
+    columns, labels = clean_columns()
+    marked = np.where(np.arange(N) % 5 == 0, "-", labels)
+    path = write(tmp_path / "rows.csv", columns, marked)
+    sentence = "Label '-' (32 training rows) is a class of its own: if it marks missing labels, delete these rows."
+    assert notes(path) == [sentence]
+    streamed = train_stream(Request(path, algorithm="average", certify=False), str(tmp_path / "cache"))
+    assert sentence in map(str, streamed.findings)
+    assert notes(write(tmp_path / "signs.csv", columns, np.where(labels == "yes", "+", "-"))) == []
+
+
 def test_quantities_are_no_classes(tmp_path: Path) -> None:
     columns, _ = clean_columns()
     found = notes(write(tmp_path / "rows.csv", columns, np.arange(N) % 15))

@@ -26,6 +26,7 @@ from ..proofs.doctor.label_findings import (
     describe_imbalance,
     folded,
     label_lists,
+    label_marks,
     label_quantities,
     label_spellings,
     list_spellings,
@@ -117,7 +118,8 @@ def about_columns(data: Data, options: Options) -> Iterator[Finding]:
 
 
 def about_classes(request: Request, classes: Array, sizes: IntArray) -> Iterator[Finding]:
-    """Yield findings on classes with few rows, and on probabilities that the weights of classes change."""
+    """Yield findings on missing labels, on classes with few rows, and on probabilities that the weights of classes change."""
+    yield from label_marks(classes.tolist(), sizes, "training row")
     weighs = "class_weight" in request.choice.options and "class_weight" not in request.parameters and request.threshold is None
     found = describe_imbalance(classes.tolist(), sizes, OPTIONS if weighs else None)
     if found is not None:

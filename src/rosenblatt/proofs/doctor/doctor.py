@@ -41,7 +41,7 @@ from .findings import (
     long_rows,
     update_count,
 )
-from .label_findings import class_imbalance, label_spellings
+from .label_findings import class_imbalance, label_marks, label_spellings
 from .polynomial_rows import MAX_COLUMNS, MAX_VALUES, affordable, expand, holds_unrounded, n_values
 
 DEGREES = (2, 3)
@@ -198,6 +198,7 @@ class _Examination:
         findings += separately
         findings += self._about_columns(certificate)
         findings += label_spellings(self.classes)
+        findings += label_marks(self.classes, np.bincount(given.codes))
         findings += class_imbalance(given, isinstance(certificate, Separable), self.form)
         if not isinstance(certificate, Separable):
             # Proofs about degrees often end early, the search for the fewest errors rarely does, so it gets the remaining time.

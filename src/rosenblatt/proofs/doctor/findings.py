@@ -25,8 +25,8 @@ from .duplicates import Duplicates
 
 FindingKind = Literal[
     "verdict", "duplicates", "without_duplicates", "identifiers", "leak", "marker", "day_numbers", "equal_columns", "scales",
-    "constant", "offset", "long_rows", "scaling", "spellings", "quantities", "lists", "imbalance", "copied_rows", "errors",
-    "weighted_probabilities", "degree", "no_time", "advice",
+    "constant", "offset", "long_rows", "scaling", "spellings", "quantities", "lists", "mark", "imbalance", "copied_rows",
+    "errors", "weighted_probabilities", "degree", "no_time", "advice",
 ]  # fmt: skip
 
 REPORT_WIDTH = 100  # characters
@@ -58,8 +58,8 @@ class Finding:
     ----------
     kind : str
         The kind of the finding, one of "verdict", "duplicates", "without_duplicates", "identifiers", "leak", "marker",
-        "day_numbers", "equal_columns", "scales", "constant", "offset", "long_rows", "scaling", "spellings", "imbalance",
-        "errors", "degree", "no_time" and "advice". Training also has "quantities", "lists",
+        "day_numbers", "equal_columns", "scales", "constant", "offset", "long_rows", "scaling", "spellings", "mark",
+        "imbalance", "errors", "degree", "no_time" and "advice". Training also has "quantities", "lists",
         "weighted_probabilities" and "copied_rows".
     sentence : str
         The finding as text. It counts rows from 1, and columns without names from 0.

@@ -20,6 +20,7 @@ MAX_SPELLINGS = MAX_CLASSES_NAMED = 5
 # Numeric labels look like a quantity if there are more different ones, and fewer rows of each on average.
 MAX_NUMERIC_CLASSES, MIN_ROWS_OF_NUMBER = 10, 20
 LIST_MARKS = (";", "|", ",")  # between the labels of a list
+MISSING_MARKS = ("-", "--", ".")  # of missing cells; as labels they are classes
 
 
 def class_imbalance(given: LabeledRows, separable: bool, form: AdviceForm) -> Iterator[Finding]:
@@ -110,3 +111,14 @@ def label_lists(labels: Sequence[Any]) -> Iterator[Finding]:
             sentence = f"Labels such as {lists[0]!r} look like lists, but each list is a class of its own: {SEVERAL_LABELS}."
             yield Finding("lists", sentence, {"mark": mark, "lists": lists})
             return
+
+
+def label_marks(labels: Sequence[Any], counts: IntArray, noun: str = "row") -> Iterator[Finding]:
+    """Labels that may mark missing ones; beside a plus, a minus is a label like others."""
+    for label, rows in zip(labels, counts.tolist(), strict=True):
+        if label in MISSING_MARKS and "+" not in labels:
+            these = "this row" if rows == 1 else "these rows"
+            sentence = (
+                f"Label {label!r} ({plural(rows, noun)}) is a class of its own: if it marks missing labels, delete {these}."
+            )
+            yield Finding("mark", sentence, {"class": label, "rows": rows})
