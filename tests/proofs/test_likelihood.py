@@ -11,6 +11,7 @@ import scipy.sparse as sp
 import truth
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import load_iris
 
 import rosenblatt as rb
 from effort import examples
@@ -44,6 +45,28 @@ def test_the_kind_and_the_rows_are_those_of_the_definition(table: tuple[list[lis
         found = sorted({i for (i, _), known in zip(where, on_face, strict=True) if known is value})
         assert stated == (len(found), tuple(found[:12]))
     assert rb.verify(certificate, rows, labels)
+
+
+@settings(max_examples=examples(150), deadline=None)
+@given(tables())
+def test_the_named_columns_separate_and_none_of_them_can_be_left_out(table: tuple[list[list[int]], list[int], bool]) -> None:
+    rows, labels, intercept = table
+    certificate = rb.certify(rows, labels, fit_intercept=intercept, likelihood=True)
+    assert certificate.likelihood is not None
+    named = certificate.likelihood.columns
+
+    def separates(columns: list[int]) -> bool:
+        rest = [[value if c in columns else 0 for c, value in enumerate(row)] for row in rows]
+        return list(truth.face(truth.pairs(rest, labels, intercept)[1])) == whole
+
+    whole = list(truth.face(truth.pairs(rows, labels, intercept)[1]))
+    assert separates(named)
+    assert not any(separates([other for other in named if other != column]) for column in named)
+
+
+def test_one_column_is_named_where_one_separates() -> None:
+    X, y = load_iris(return_X_y=True)
+    assert len(rb.certify(X, y == 0, likelihood=True).likelihood.columns) == 1
 
 
 def dummy(n: int = 200) -> tuple[Any, Any]:

@@ -27,13 +27,12 @@ from ..certificates.likelihood import MAX_LISTED_ROWS, Likelihood, RowList
 from ..certificates.statements import Certificate, Inseparable, Pair, Plane, Separable
 from ..certificates.time_limit import OutOfTimeError, check_time, run_until
 from ..svm.exact_separation import SECONDS_PER_SYSTEM, integers
-from .separating_direction import ClassPairs, DirectionSearch
+from .separating_direction import NEGLIGIBLE, ClassPairs, DirectionSearch
 
 if TYPE_CHECKING:
     from .certify import LabeledRows
 
 WEIGHT_BITS = (6, 16, 52)  # lengths to which the weights of a direction are shortened, the first that separates
-NEGLIGIBLE = 1e-11  # weights below this share of the largest are noise of the linear program
 RANK_TOL = 1e-9
 DOUBT = 1e-12  # products of unit vectors below this may be rounding errors
 MAX_POOL_VALUES = 1 << 26  # of the pairs that a basis is chosen from
@@ -57,7 +56,13 @@ def with_likelihood(certificate: Certificate, given: LabeledRows, deadline: floa
                 search.run()
             if (pairs.all & ~search.face).any():
                 search.minimize_weights()
-            return replace(certificate, likelihood=_likelihood(search))
+            first = search.direction
+            search.drop_columns()
+            found = _likelihood(search)
+            if found is None and search.direction is not first:
+                search.direction = first  # its margin may be wider, so that rounding is no obstacle
+                found = _likelihood(search)
+            return replace(certificate, likelihood=found)
     except OutOfTimeError:
         return certificate
 

@@ -5,7 +5,7 @@ Problem    vectors q, one for each pair of a row of class l and another class z,
 Update     maximize <W, sum of the q of the face> over <W, q> >= 0 and |W| <= 1, coordinate by coordinate. If the maximum is
            positive, the pairs that W separates leave the face, and the program is solved again; else the multipliers of its
            constraints bring the sum of the face to zero. Each program begins with some pairs; those that W violates are added.
-           At the end the sum of absolute weights is minimized, so that few columns take part.
+           At the end the sum of absolute weights is minimized, and columns are left out while the others separate.
 Guarantee  none: `exact_face.py` makes the result exact, and the checker of certificates decides.
 Reference  K. Konis, Linear programming algorithms for detecting separated data in binary logistic regression (2007).
 """
@@ -29,6 +29,9 @@ ADDED_PAIRS = 1000  # violated pairs that are added at a time
 SLACK = 1e-9  # a pair is violated if its product, relative to the length of its row, is below minus this
 TINY = 1e-7  # a pair is separated if it is above this
 MAX_ROUNDS = 200
+NEGLIGIBLE = 1e-11  # weights below this share of the largest are noise of the linear program
+MAX_DROP_WORK = 60_000_000  # pairs times weights^2 of the programs that leave out columns: about two seconds
+INFEASIBLE = 2  # the status of SciPy's `linprog`
 TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
@@ -132,7 +135,7 @@ class DirectionSearch:
 
     def __init__(self, pairs: ClassPairs, deadline: float) -> None:
         self.pairs, self.deadline = pairs, deadline
-        self.face = pairs.all
+        self.face, self.active = pairs.all, pairs.own & False  # active: the pairs of the last programs
         self.direction: FloatArray = np.zeros(pairs.n_weights)
         self.support: tuple[IntArray, IntArray] = (np.zeros(0, np.intp), np.zeros(0, np.intp))
 
@@ -168,6 +171,8 @@ class DirectionSearch:
             rows, rivals = np.nonzero(active)
             A = self.pairs.unit_vectors(rows, rivals)
             found = self._solve(-goal, A_ub=-A, b_ub=np.zeros(len(rows)), bounds=(-1, 1))
+            if found.status == INFEASIBLE:
+                raise OutOfTimeError  # by rounding: zero weights satisfy all constraints
             W: FloatArray = found.x
             violated = self._violated(active, self.face, self.pairs.distances(W))
             if violated is not None:
@@ -184,24 +189,69 @@ class DirectionSearch:
     def minimize_weights(self) -> None:
         """Replace the direction by one with the least sum of absolute weights, if a linear program finds it."""
         outside = self.pairs.all & ~self.face
-        active = self._first(outside) | self._first(self.face)
+        self.active = self._first(outside) | self._first(self.face)
         if self.face.any():
-            active[self.support] = True
+            self.active[self.support] = True
+        W = self._least_weights(np.ones(self.pairs.width, bool))
+        if W is None:
+            raise OutOfTimeError
+        self.direction = W
+
+    def drop_columns(self) -> None:
+        """Leave out columns, those of small weights first, while the others separate: none of the rest can be left out.
+
+        Takes at most half of the time that is left. Of wide rows some columns may stay that could be left out.
+        """
+        deadline, now, work = self.deadline, time.monotonic(), 0
+        self.deadline = now + (deadline - now) / 2
+        weights = abs(self.direction.reshape(self.pairs.k - 1, self.pairs.width)).sum(axis=0)
+        try:
+            for column in np.argsort(weights, kind="stable").tolist():
+                used = self._used_columns()
+                if column < self.pairs.intercept or not used[column]:
+                    continue
+                used[column] = False
+                work += int(self.active.sum()) * (int(used.sum()) * (self.pairs.k - 1)) ** 2
+                if work > MAX_DROP_WORK:
+                    return
+                W = self._least_weights(used)
+                if W is not None:
+                    self.direction = W
+        except OutOfTimeError:
+            pass  # the direction so far separates
+        finally:
+            self.deadline = deadline
+
+    def _used_columns(self) -> BoolArray:
+        """The columns with a weight, and the intercept."""
+        weights = abs(self.direction.reshape(self.pairs.k - 1, self.pairs.width)).max(axis=0)
+        used: BoolArray = weights > NEGLIGIBLE * weights.max()
+        used[: int(self.pairs.intercept)] = True
+        return used
+
+    def _least_weights(self, columns: BoolArray) -> FloatArray | None:
+        """The direction with the least sum of absolute weights in some columns; None if no direction there separates."""
+        if not columns.any():
+            return None
+        outside, kept = self.pairs.all & ~self.face, np.tile(columns, self.pairs.k - 1)
         costs = np.ones((self.pairs.k - 1, self.pairs.width))
         costs[:, : int(self.pairs.intercept)] = 0.0
         for _ in range(MAX_ROUNDS):
-            rows, rivals = np.nonzero(active)
-            A = self.pairs.unit_vectors(rows, rivals)
+            rows, rivals = np.nonzero(self.active)
+            A = self.pairs.unit_vectors(rows, rivals)[:, kept]
             least = outside[rows, rivals].astype(np.float64)
-            found = self._solve(np.tile(costs.ravel(), 2), A_ub=sp.hstack([-A, A]), b_ub=-least, bounds=(0, None))
-            W = found.x[: A.shape[1]] - found.x[A.shape[1] :]
+            prices = np.tile(costs.ravel()[kept], 2)
+            found = self._solve(prices, A_ub=sp.hstack([-A, A]), b_ub=-least, bounds=(0, None))
+            if found.status == INFEASIBLE:
+                return None
+            W = np.zeros(len(kept))
+            W[kept] = found.x[: A.shape[1]] - found.x[A.shape[1] :]
             distances = self.pairs.distances(W)
             distances[outside] -= 1.0 - TINY
-            violated = self._violated(active, self.pairs.all, distances)
+            violated = self._violated(self.active, self.pairs.all, distances)
             if violated is None:
-                self.direction = W
-                return
-            active |= violated
+                return W
+            self.active |= violated
         raise OutOfTimeError
 
     def _first(self, mask: BoolArray) -> BoolArray:
@@ -234,6 +284,6 @@ class DirectionSearch:
         if left < np.inf:
             options["time_limit"] = left
         found = linprog(costs, method="highs", options=options, **constraints)
-        if found.status != 0:
+        if found.status not in (0, INFEASIBLE):
             raise OutOfTimeError
         return found
