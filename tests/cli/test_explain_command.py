@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from commands import rosenblatt
+from rosenblatt.reporting.charts import Chart, HorizontalBars
+from rosenblatt.reporting.svg import svg
 
 HEADER = "age,income,city,label"
 
@@ -161,3 +163,16 @@ def test_a_row_without_contributions_has_a_figure(tmp_path: Path, name: str) -> 
     found = rosenblatt("explain", model, tmp_path / "rows.csv", "--figure", tmp_path / name)
     assert found.code == 0, found.err
     assert (tmp_path / name).stat().st_size > 500
+
+
+def test_negative_contributions_are_drawn_to_the_left() -> None:
+    """All bars touch the zero line, those of negative values with their right end, in proportion to the values."""
+    values, empty = [3.0, -1.0, 2.0, -4.0], [""] * 4
+    bars = HorizontalBars(list("abcd"), values, ["class1", "class0"] * 2, empty, empty, signed=True)
+    for width in (330, 520):
+        drawn = svg(Chart("explanation", "Why", "Sum", (bars,)), width)
+        boxes = re.findall(r'<rect [^>]*x="([0-9.]+)" y="[0-9.]+" width="([0-9.]+)"', drawn)
+        (zero,) = set(re.findall(r'd="M([0-9.]+) [0-9]+v11"', drawn))
+        touching = [float(x) + float(length) * (value < 0) for value, (x, length) in zip(values, boxes, strict=True)]
+        assert touching == pytest.approx([float(zero)] * 4, abs=0.2)
+        assert [float(length) for _, length in boxes] == pytest.approx([abs(value) * width / 7 for value in values], abs=0.2)

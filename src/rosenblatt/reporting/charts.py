@@ -119,13 +119,14 @@ class Rule:
 
 @dataclass(frozen=True)
 class HorizontalBars:
-    """Named horizontal bars, each from 0 to its value."""
+    """Named horizontal bars, each from 0 to its value; `signed` draws negative ones to the left, else all to the right."""
 
     names: Sequence[str]
     values: Numbers
     tones: Sequence[str]
     sides: Sequence[str]  # the meaning of each value, such as "for spam"
     titles: Sequence[str]
+    signed: bool = False
 
 
 @dataclass(frozen=True)

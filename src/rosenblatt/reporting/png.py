@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _NAMED = {"ink": "ink", "quiet": "quiet", "good": "t5", "bad": "t6", "training": "t2", "test": "t3"}
+CHAR_SHARE = 0.0145  # of the width of the plot beside names, for a character beside a bar
 _PLAIN: dict[str, Any] = {"parse_math": False}  # names from files may contain dollar signs
 
 
@@ -141,17 +142,26 @@ def _names(axes: Axes, chart: Chart) -> None:
 
 
 def _horizontal_bars(axes: Axes, bars: HorizontalBars) -> None:
-    places, sizes = range(len(bars.names)), [abs(value) for value in bars.values]
-    axes.barh(places, sizes, color=[_color(tone) for tone in bars.tones], height=0.55)
+    places = range(len(bars.names))
+    ends = [value if bars.signed else abs(value) for value in bars.values]
+    axes.barh(places, ends, color=[_color(tone) for tone in bars.tones], height=0.55)
     axes.set_yticks(places, [cut(name) for name in bars.names], color=LIGHT["ink"], **_PLAIN)
     axes.invert_yaxis()
     axes.set_xticks([])
     axes.spines["bottom"].set_visible(False)
-    for n, (size, side, tone) in enumerate(zip(sizes, bars.sides, bars.tones, strict=True)):
+    for n, (end, side, tone) in enumerate(zip(ends, bars.sides, bars.tones, strict=True)):
+        away, align = (-5, "right") if end < 0 else (5, "left")
         axes.annotate(
-            side, (size, n), (5, 0), textcoords="offset points", va="center", color=_color(tone), fontsize=9, **_PLAIN
-        )
-    axes.set_xlim(0, 1.25 * (max(sizes) or 1.0))
+            side, (end, n), (away, 0), textcoords="offset points", va="center", ha=align, color=_color(tone), fontsize=9,
+            **_PLAIN,
+        )  # fmt: skip
+    low, high = min(0.0, *ends), max(0.0, *ends)
+    share = 0.2  # of the width, for the texts beside the bars
+    if bars.signed:
+        axes.axvline(0.0, color=LIGHT["quiet"], linewidth=0.8)
+        share = min(0.35, CHAR_SHARE * max(map(len, bars.sides)))
+    room = (high - low or 1.0) * share / (1.0 - share * ((low < 0.0) + (high > 0.0 or not low)))
+    axes.set_xlim(low - room if low < 0.0 else 0.0, high + room if high > 0.0 or not low else 0.0)
 
 
 def _grid(axes: Axes, grid: Grid) -> None:

@@ -46,28 +46,27 @@ def svg(chart: Chart, width: int = WIDE_PX, titled: bool = False) -> str:
 
 
 def _horizontal_bars(bars: HorizontalBars, width: int) -> tuple[float, list[str]]:
-    """Draw named bars: on one line in wide charts, with name and side above the bar in narrow ones."""
-    wide = width >= WIDE_FROM_PX
-    most = max(abs(value) for value in bars.values) or 1.0
+    """Draw named bars: on one line in wide charts, with name and side above the bar in narrow ones and in both directions."""
+    wide = width >= WIDE_FROM_PX and not bars.signed
+    ends = list(bars.values) if bars.signed else [abs(value) for value in bars.values]
+    low, high = min(0.0, *ends), max(0.0, *ends)
     names = max(len(cut(name, MAX_NAME_CHARS)) for name in bars.names) * CHAR_PX * WIDE_FONT_FACTOR + 6
     sides = max(len(side) for side in bars.sides) * CHAR_PX + 8
-    pitch = 25 if wide else 35
+    pitch, unit = 25 if wide else 35, (width - names - sides - 8 if wide else width) / (high - low or 1.0)
     parts = []
-    for n, (name, value, tone, side, title) in enumerate(
-        zip(bars.names, bars.values, bars.tones, bars.sides, bars.titles, strict=True)
-    ):
-        y, kind = n * pitch, tone_class(tone)
-        share = abs(value) / most
+    for n, (name, end, tone, side, title) in enumerate(zip(bars.names, ends, bars.tones, bars.sides, bars.titles, strict=True)):
+        y, length = n * pitch, max(2.0, abs(end) * unit)
         if wide:
-            left, length = names + 6, max(2.0, share * (width - names - sides - 8))
+            left = names + 6
             texts = text_element(names - 2, y + 16, cut(name, MAX_NAME_CHARS), tone="ink", anchor="end")
             texts += text_element(left + length + 6, y + 16, side, tone=tone)
-            box = f'x="{px(left)}" y="{y + 6}" width="{px(length)}" height="13"'
         else:
+            left = -low * unit - (length if end < 0.0 else 0.0)
             fits = cut(name, max(8, int((width - sides * WIDE_FONT_FACTOR) / (CHAR_PX * WIDE_FONT_FACTOR))))
             texts = text_element(0, y + 12, fits, tone="ink") + text_element(width, y + 12, side, tone=tone, anchor="end")
-            box = f'x="0" y="{y + 18}" width="{px(max(2.0, share * width))}" height="7"'
-        parts.append(f'<g>{title_element(title)}<rect class="{kind} fill" {box} rx="2"/>{texts}</g>')
+        box = f'x="{px(left)}" y="{y + (6 if wide else 18)}" width="{px(length)}" height="{13 if wide else 7}"'
+        zero = f'<path class="t-quiet line thin" d="M{px(-low * unit)} {y + 16}v11"/>' if bars.signed else ""
+        parts.append(f'<g>{title_element(title)}<rect class="{tone_class(tone)} fill" {box} rx="2"/>{zero}{texts}</g>')
     return len(bars.names) * pitch + 2, parts
 
 

@@ -33,6 +33,7 @@ def explanation_chart(explanation: Explanation, row: str) -> Chart:
         ["class1" if amount > 0 else "class0" for _, amount in bars],
         sides,
         [f"{name}: {side}" for (name, _), side in zip(bars, sides, strict=True)],
+        signed=True,
     )
     title = f"Why {cut(row)} is predicted as {cut(explanation.label, 20)}"
     caption = f"The other bars sum to the score, {short(explanation.score, 4)}: above 0 is {cut(explanation.favored)}"
