@@ -43,3 +43,12 @@ def test_true_probabilities_are_reliable_and_sharper_ones_are_not(k: int) -> Non
 def test_empty_bins_are_left_out_and_a_probability_of_one_is_in_the_last() -> None:
     found = ProbabilityTest.of(np.array([[0.0, 1.0], [0.0, 1.0], [0.95, 0.05]]), np.array([1, 0, 0]))
     assert [(each.rows, each.predicted, each.observed) for each in found.bins] == [(1, 0.05, 0.0), (2, 1.0, 0.5)]
+
+
+def test_of_two_classes_the_diagram_shows_the_rarer_one() -> None:
+    p, codes = np.array([[0.05, 0.95], [0.05, 0.95], [0.45, 0.55]]), np.array([1, 1, 0])
+    found, swapped = ProbabilityTest.of(p, codes), ProbabilityTest.of(p[:, ::-1], 1 - codes)
+    assert (found.positive, swapped.positive) == (0, 1)
+    assert [(each.rows, each.predicted, each.observed) for each in found.bins] == [(2, 0.05, 0.0), (1, 0.45, 1.0)]
+    assert swapped.bins == found.bins
+    assert ProbabilityTest.of(p[:2], np.array([0, 1])).positive == 1

@@ -143,7 +143,7 @@ def _print_reliability(quality: ProbabilityTest, names: list[str]) -> None:
     from ..reporting.terminal import reliability_lines
     from .console import echo
 
-    title = f"probability of {names[1]}, and its share of the rows" if len(names) == 2 else (
-        "probability of the most probable class, and the share of rows where it is right"
-    )  # fmt: skip
+    title = "probability of the most probable class, and the share of rows where it is right"
+    if quality.positive is not None:
+        title = f"probability of {names[quality.positive]}, and its share of the rows"
     echo("\n".join(["", title, *reliability_lines(quality.bins)]))

@@ -4,7 +4,8 @@ Log loss      - mean of log P(true class). A model that gives each class its sha
 Brier score   mean squared error of the probabilities: of the second of two classes, or summed over more classes. Both scores
               are smallest, on average, for the true probabilities, and equal those of scikit-learn.
 Reliability   rows are grouped by their probability in ten bins; in each, the share of rows that have the class is compared
-              with the mean probability. Of two classes it is that of the second, of more that of the most probable.
+              with the mean probability. Of two classes it is that of the one with fewer rows, of equal ones the second: most
+              probabilities of the other one are near 1. Of more classes it is that of the most probable.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ class ProbabilityTest:
         The scores of giving each class its share of these rows.
     bins : tuple of ReliabilityBin
         The reliability diagram, without empty bins.
+    positive : int, optional
+        Of two classes the code of the one in the diagram.
 
     Examples
     --------
@@ -57,14 +60,17 @@ class ProbabilityTest:
     log_loss_of_shares: float
     brier_of_shares: float
     bins: tuple[ReliabilityBin, ...]
+    positive: int | None = None
 
     @classmethod
     def of(cls, probabilities: FloatArray, codes: IntArray) -> ProbabilityTest:
         """Measure probabilities, rows x classes, of rows of these classes."""
         n, k = probabilities.shape
-        shares = np.broadcast_to(np.bincount(codes, minlength=k) / n, (n, k))
+        sizes = np.bincount(codes, minlength=k)
+        shares = np.broadcast_to(sizes / n, (n, k))
+        positive = int(sizes[1] <= sizes[0]) if k == 2 else None
         scores = (_log_loss(probabilities, codes), _brier(probabilities, codes))
-        return cls(n, *scores, _log_loss(shares, codes), _brier(shares, codes), _bins(probabilities, codes))
+        return cls(n, *scores, _log_loss(shares, codes), _brier(shares, codes), _bins(probabilities, codes, positive), positive)
 
     @classmethod
     def pooled(cls, tests: Sequence[tuple[FloatArray, IntArray] | None]) -> ProbabilityTest | None:
@@ -85,7 +91,7 @@ class ProbabilityTest:
         shares = {"log_loss": self.log_loss_of_shares, "brier": self.brier_of_shares}
         return {
             "rows": self.rows, "log_loss": self.log_loss, "brier": self.brier, "class_shares": shares,
-            "calibration_error": self.calibration_error, "reliability": bins,
+            "calibration_error": self.calibration_error, "reliability": bins, "reliability_class": self.positive,
         }  # fmt: skip
 
 
@@ -102,9 +108,9 @@ def _brier(probabilities: FloatArray, codes: IntArray) -> float:
     return float((np.square(probabilities).sum(axis=1) + 1.0 - 2.0 * own).mean())
 
 
-def _bins(probabilities: FloatArray, codes: IntArray) -> tuple[ReliabilityBin, ...]:
-    if probabilities.shape[1] == 2:
-        p, hit = probabilities[:, 1], codes == 1
+def _bins(probabilities: FloatArray, codes: IntArray, positive: int | None) -> tuple[ReliabilityBin, ...]:
+    if positive is not None:
+        p, hit = probabilities[:, positive], codes == positive
     else:
         p, hit = probabilities.max(axis=1), probabilities.argmax(axis=1) == codes
     place = np.minimum((p * BINS).astype(np.intp), BINS - 1)

@@ -34,14 +34,15 @@ def test_the_diagram_of_a_reliable_model_follows_the_diagonal() -> None:
     assert (list(diagonal.x), list(diagonal.y)) == ([0.0, 1.0], [0.0, 1.0])
     assert np.abs(np.subtract(curve.x, curve.y)).max() < 0.1
     assert sum(low <= x <= high for x, (low, high) in zip(curve.x, [mark.y for mark in intervals], strict=True)) >= 8
-    assert chart.x.label == "probability of yes"
+    rarer = min(("yes", "no"), key=np.asarray(report.y_test).tolist().count)
+    assert chart.x.label == f"probability of {rarer}"
     codes = np.searchsorted(report.estimator.classes_, np.asarray(report.y_test))
     assert report.X_test is not None
     test = ProbabilityTest.of(report.estimator.predict_proba(report.X_test), codes)
     assert chart.caption.startswith("Of 2,000 test rows")
     assert f"log loss {test.log_loss:.4f}, Brier score {test.brier:.4f}" in chart.caption
     ElementTree.fromstring(standalone(chart).encode())
-    assert "<th>probability of yes</th><th>share of yes</th>" in write_report(report)
+    assert f"<th>probability of {rarer}</th><th>share of {rarer}</th>" in write_report(report)
 
 
 def test_training_rows_are_never_shown() -> None:

@@ -25,7 +25,7 @@ def reliability(facts: Facts) -> Chart | None:
     test = test_of(facts)
     if test is None:
         return None
-    shown = cut(facts.names[1]) if facts.k == 2 else "the most probable class"
+    shown = cut(facts.names[test.positive]) if test.positive is not None else "the most probable class"
     marks: list[Mark] = [
         Line(
             [each.predicted for each in test.bins], [each.observed for each in test.bins], "test", dots=True,
