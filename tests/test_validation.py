@@ -30,6 +30,25 @@ def test_accepted_values() -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "options", "meant"),
+    [
+        ("Logistic", ("hinge", "logistic"), "logistic"),
+        ("log-loss", ("hinge", "logistic"), "logistic"),
+        ("avergae", ("last", "average", "vote"), "average"),
+        ("pa-ii", ("PA", "PA-I", "PA-II"), "PA-II"),
+        ("ovo", ("joint", "ovr"), None),
+        ("nonsense", ("last", "average"), None),
+        (1, ("a", "b"), None),
+    ],
+)
+def test_the_error_of_a_choice_has_what_was_probably_meant(value: Any, options: tuple[str, ...], meant: str | None) -> None:
+    with pytest.raises(ParameterError) as caught:
+        check_choice("p", value, options)
+    assert caught.value.reason == ("" if meant is None else f"did you mean {meant!r}?")
+    assert str(caught.value).endswith("" if meant is None else f": did you mean {meant!r}?")
+
+
+@pytest.mark.parametrize(
     ("check", "kind", "requirement", "text"),
     [
         (lambda: check_choice("p", "x", ("a",), "None"), ParameterError, "'a' or None", "got 'x'"),

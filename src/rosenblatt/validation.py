@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 from collections.abc import Iterable
 from numbers import Integral, Real
 
 from .reporting.text import short
 from .safe_text import brief_repr
+
+# What other libraries call a choice.
+OTHER_NAMES = {"log": "logistic", "log_loss": "logistic", "logloss": "logistic", "cross_entropy": "logistic"}
+MIN_SIMILAR_LENGTH = 4  # letters of a word that may be misspelled: shorter ones resemble each other by chance
 
 
 class ParameterProblem(Exception):  # noqa: N818  a base; programs catch the errors below, as ValueError or TypeError
@@ -24,7 +29,7 @@ class ParameterProblem(Exception):  # noqa: N818  a base; programs catch the err
     got : str, optional
         The value as text; default: its repr, abbreviated if it is large.
     reason : str, default=""
-        Why this is required.
+        Why this is required, or what was probably meant.
     optional : bool, default=False
         Whether the parameter may also be None.
 
@@ -72,8 +77,26 @@ def check_choice(name: str, value: object, options: Iterable[str], *also: str) -
             words = f"{', '.join([words, *also[:-1]])} or {also[-1]}"
         elif len(allowed) > 1:
             words = f"one of {words}"
-        raise ParameterError(name, words, value)
+        similar = nearest(value, allowed)
+        raise ParameterError(name, words, value, reason="" if similar is None else f"did you mean {similar!r}?")
     return value
+
+
+def nearest(value: object, options: Iterable[str]) -> str | None:
+    """Return the option that a wrong value probably means: in other letters, by another name, or misspelled.
+
+    >>> nearest("Logistic", ("hinge", "logistic")), nearest("log_loss", ("hinge", "logistic")), nearest("x", ("l1", "l2"))
+    ('logistic', 'logistic', None)
+    """
+    if not isinstance(value, str):
+        return None
+    by_name = {option.casefold().replace("-", "_"): option for option in options}
+    word = value.strip().casefold().replace("-", "_")
+    word = OTHER_NAMES.get(word, word)
+    if word in by_name:
+        return by_name[word]
+    similar = difflib.get_close_matches(word, by_name, 1) if len(word) >= MIN_SIMILAR_LENGTH else []
+    return by_name[similar[0]] if similar else None
 
 
 def check_number(

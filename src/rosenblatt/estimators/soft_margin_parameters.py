@@ -8,7 +8,7 @@ import numpy as np
 
 from ..losses import HINGE, LOGISTIC, SQUARED_HINGE
 from ..svm.solver_choice import Solver
-from ..validation import check_choice, check_flag, check_integer, check_number
+from ..validation import ParameterError, check_choice, check_flag, check_integer, check_number
 from .base import check_n_jobs_and_verbose
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ def check_soft_margin_parameters(model: SoftMargin) -> None:
     """Raise an error for a bad parameter, or for parameters that do not go together."""
     check_number("C", model.C, maximum=float("inf"))
     check_choice("loss", model.loss, get_args(MarginLoss))
+    if model.penalty is None:
+        raise ParameterError("penalty", "one of 'l2', 'l1'", None, reason="C=inf is without a penalty")
     check_choice("penalty", model.penalty, get_args(Penalty))
     check_choice("multiclass", model.multiclass, get_args(Multiclass))
     check_flag("fit_intercept", model.fit_intercept)
