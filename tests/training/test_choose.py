@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -153,7 +155,11 @@ def test_tune_varies_what_the_algorithm_and_the_user_leave_open(circle, algorith
 def test_the_widest_margin_of_inseparable_folds_names_the_remedy(noise, circle):
     with pytest.raises(ValueError, match=r"noise.csv: no plane separates .* use --algorithm soft-margin"):
         train(Request(noise, algorithm="max-margin", tune=True, degree=2, parameters={"max_iter": 1000}))
-    assert train(Request(circle, algorithm="max-margin", tune=True, holdout=0.2)).request.degree == 2  # products separate
+    outcome = train(Request(circle, algorithm="max-margin", tune=True, holdout=0.2))
+    assert outcome.request.degree == 2  # products separate
+    errors = [trial["errors"] for trial in as_dict(outcome)["tuning"]["trials"] if trial["parameters"]["degree"] == 1]
+    assert {error for each in errors for error in each} == {None}
+    assert json.loads(json.dumps(errors, allow_nan=False)) == errors
 
 
 def test_a_budget_that_is_too_short_tries_nothing_and_says_so(circle):

@@ -23,8 +23,9 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from joblib import effective_n_jobs
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import BaseCrossValidator, check_cv
 
 from ..array_types import Array, FloatArray, IntArray, Matrix
 from ..data.folds import search_folds
@@ -38,12 +39,10 @@ from .row_weights import ClassWeight, row_weights
 from .trials import PATH_PARAMETER, Trial
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-    from sklearn.model_selection import BaseCrossValidator
-
     from .base import LinearClassifier
 
 Scorer: TypeAlias = Callable[..., float]  # (estimator, X, y): the greater, the better
+Folds: TypeAlias = int | BaseCrossValidator | Iterable[tuple[npt.ArrayLike, npt.ArrayLike]]
 # Solutions that later fits may start from, at most, over all paths.
 PATH_BYTES = 1 << 29
 # Rows of each class, and classes, of the fits that load kernels before a budget begins.
@@ -272,9 +271,6 @@ def weights_of_errors(class_weight: ClassWeight, y: Array, weights: FloatArray |
     """Return the weights of rows to test on, with those of their classes as in fits; None if every row has weight 1."""
     classes, codes = np.unique(y, return_inverse=True)
     return row_weights(weights, class_weight, y[:, None], codes, classes)
-
-
-Folds: TypeAlias = "int | BaseCrossValidator | Iterable[tuple[npt.ArrayLike, npt.ArrayLike]]"
 
 
 def check_folds(cv: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -81,12 +82,15 @@ class TuningRecord:
             yield f"chosen again in each fold of the test: {'; '.join(listed)}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return it as plain values; the error of a candidate is None where it could not be fitted."""
         return {
             "candidates": self.candidates,
             "folds": self.n_folds,
             "chosen": self.chosen,
             "chosen_in_folds": list(self.in_folds),
             "seconds": self.seconds,
-            "trials": [{"parameters": each.parameters, "errors": list(each.losses)} for each in self.trials],
+            "trials": [
+                {"parameters": each.parameters, "errors": [None if math.isinf(loss) else loss for loss in each.losses]}
+                for each in self.trials
+            ],
         }
