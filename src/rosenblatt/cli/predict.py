@@ -32,7 +32,8 @@ CHUNK_BYTES = 1 << 24
 @click.option(
     "--proba",
     is_flag=True,
-    help="Add the probability of each class, in columns named in a first line; needs train --calibrate.",
+    help="Add the probability of each class, in columns named in a first line. The default model has them, others after "
+    "train --calibrate.",
 )
 @click.option("-o", "--output", metavar="FILE", default="-", help="Write the labels here.  [default: standard output]")
 @drift_file

@@ -12,6 +12,7 @@ from reading_files import outcome, outcome_of_chunks, read
 
 from effort import examples
 from rosenblatt.data.readers.dates import DateForm, find_dates
+from rosenblatt.data.table import DataError
 
 both = pytest.mark.parametrize("kernel", [True, False], ids=["kernel", "definition"])
 DAY = timedelta(days=1)
@@ -153,6 +154,14 @@ def test_a_later_cell_that_is_no_date_is_named(kernel: bool) -> None:
     content = b"when,label\n" + b"31.12.2024,a\n1.2.2024,b\n" * 300 + b"12/31/2024,a\n"
     message = "file, line 602, column when: '12/31/2024' is not a date, but the column holds dates (day before month); leave"
     assert outcome("csv", content, kernel).startswith(message)
+
+
+@both
+def test_dates_of_the_other_order_than_in_training_name_the_option(kernel: bool) -> None:
+    forms = read("csv", b"when,label\n31/12/2024,a\n1/2/2024,b\n", kernel).forms
+    with pytest.raises(DataError, match="use --dates mdy if the column has the month before day") as found:
+        read("csv", b"when\n1/2/2024\n12/31/2024\n", kernel, required=("when",), numeric=("when",), forms=forms)
+    assert found.value.option == "--dates mdy"
 
 
 @both

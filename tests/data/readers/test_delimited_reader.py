@@ -368,6 +368,13 @@ def test_lines_above_the_rows_and_other_encodings_are_named(text, sentence, kern
     assert f"file{': ' if sentence.startswith('the lines') else ', '}{sentence}" in outcome("csv", text, kernel)
 
 
+@both
+def test_a_separator_that_the_file_does_not_have_is_named(kernel):
+    assert "the lines have no '|', which --sep names; leave out --sep" in outcome(
+        "csv", b"a,label\n1,x\n2,y\n", kernel, sep="|"
+    )
+
+
 @pytest.mark.parametrize("text", [b"a,b,label,\n1,2,x,\n3,4,y,\n5,6,x,\n", b"1,2,x,\n3,4,y,\n5,6,x,\n7,8,y,\n"])
 def test_a_delimiter_at_the_end_of_every_line_makes_no_column(tmp_path, text):
     path = tmp_path / "rows.csv"

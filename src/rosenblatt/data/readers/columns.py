@@ -11,7 +11,7 @@ from ...array_types import Array, FloatArray, IntArray
 from ..table import MIN_LOST_DIGITS, DataError, Table, loss_of, vanishes
 from . import Options
 from .cells import ENCODING_ADVICE, ENCODING_OPTION, MISSING, NON_FINITE, SHORT_NUMBER, parse_number, quote_token
-from .dates import DateForm
+from .dates import DESCRIPTIONS, DateForm
 from .kinds import Form, Kind, number_option
 from .layout import (
     EMPTY_ADVICE,
@@ -239,6 +239,10 @@ class Columns:
     def _misfit(self, cell: bytes, c: int, at: int, sentence: str) -> DataError:
         """The error for a cell of another kind than its column."""
         name, text, form = self.layout.names[c], cell.strip().decode("utf-8", "replace"), self._forms.get(c)
+        of_model = self.options.required is not None  # whose training file may have another order of dates
+        if of_model and isinstance(form, DateForm) and (order := form.other_order(text)):
+            advice = f"use --dates {order} if the column has the {DESCRIPTIONS[order]}"
+            return self._error(c, at, sentence, f"--dates {order}", advice)
         option = number_option(text, form, self.options.decimal)
         if option is not None:
             return self._error(c, at, sentence, option, f"use {option} if it is one")

@@ -107,6 +107,11 @@ class DateForm:
             return None if seconds is None else seconds / DAY_S
         return _days(cell, self.order)
 
+    def other_order(self, cell: str) -> str:
+        """The order in which a cell is a date, if it is none in that of the column; else ""."""
+        other = next((order for order in ORDERS if self.order and order != self.order), "")
+        return other if other and self.value(cell) is None and _days(cell, other) is not None else ""
+
     def describe(self) -> str:
         """What the column holds, in a few words."""
         return f"{self.kind}s" + (f" ({DESCRIPTIONS[self.order]})" if self.order else "")

@@ -225,6 +225,11 @@ def lay_out(source: str, rows: Cells, options: Options, delimiter: bytes = DEFAU
         raise DataError(source, "the file has a header but no rows", advice="if its only line is a row, use --no-header")
     names = _column_names(source, rows[0] if header else None, len(rows[0]))
     if len(names) == 1 and options.label is None and options.required is None and options.required_width is None:
+        if options.sep is not None:  # the lines have one cell
+            sentence = f"the lines have no {options.sep!r}, which --sep names"
+            raise DataError(
+                source, sentence, option=SEP_OPTION, advice="leave out --sep, or use the character between the cells"
+            )
         raise DataError(source, ONE_COLUMN, option=SEP_OPTION, advice=SEP_ADVICE)
     ignored = {find_column(source, names, key, "to ignore") for key in options.ignore}
     for c in (0, len(names) - 1) if len(names) > 2 else ():  # every line begins or ends with a delimiter
