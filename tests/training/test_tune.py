@@ -345,6 +345,8 @@ def test_values_of_another_type_are_one_sentence():
         rb.tune(rb.SoftMargin(), X, Y, grid=[{"C": [1.0]}])
     with pytest.raises(TypeError, match="budget must be None or a positive number of seconds, got '5s'"):
         rb.tune(rb.SoftMargin(), X, Y, budget="5s")
+    with pytest.raises(TypeError, match="cv must be a whole number, got '5'"):
+        rb.tune(rb.SoftMargin(), X, Y, cv="5")
 
 
 def test_estimators_without_a_grid_and_foreign_ones():

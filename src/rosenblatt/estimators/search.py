@@ -275,7 +275,7 @@ def weights_of_errors(class_weight: ClassWeight, y: Array, weights: FloatArray |
 
 def check_folds(cv: object) -> None:
     """Raise an error unless `cv` is a number of folds, a splitter or an iterable."""
-    if not (hasattr(cv, "split") or (isinstance(cv, Iterable) and not isinstance(cv, str))):
+    if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
         check_integer("cv", cv, minimum=2)
 
 
