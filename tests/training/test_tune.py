@@ -356,6 +356,12 @@ def test_estimators_without_a_grid_and_foreign_ones():
         rb.tune(StandardScaler(), X, Y)
 
 
+def test_distant_costs_are_not_averaged():
+    trials = [Trial({"C": cost}, (loss,), 0.0) for cost, loss in ((1e-4, 0.4), (1.0, 0.03), (1e4, 0.04))]
+    assert smoothed(trials).tolist() == [0.4, 0.03, 0.04]
+    assert best(trials).parameters == {"C": 1.0}
+
+
 def test_smoothing_prefers_a_plateau_to_a_lucky_point():
     losses = [0.3, 0.05, 0.3, 0.1, 0.1, 0.1]
     trials = [Trial({"C": 10.0**k}, (loss,), 0.0) for k, loss in enumerate(losses)]

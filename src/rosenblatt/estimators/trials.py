@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ..array_types import FloatArray
+from ..array_types import BoolArray, FloatArray
 from ..reporting.text import percent, short
 
 PATH_PARAMETER = "C"
 LARGEST_COST = 1e300  # in place of infinity, for distances on a path
+NEAR_RATIO = 10.0  # of neighbors on a path, up to which their losses are averaged
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,10 @@ class Trial:
 
 
 def smoothed(trials: Sequence[Trial]) -> FloatArray:
-    """Return the mean losses, averaged along each path with those of the neighbors: 1/4, 1/2, 1/4.
+    """Return the mean losses, averaged along each path with those of near neighbors: 1/4, 1/2, 1/4.
 
-    The errors of neighbors differ by chance: their mean chose models with slightly fewer errors, see docs/tuning.md.
+    Costs that differ by more than a factor of ten are no neighbors: they differ in truth. The errors of near ones differ by
+    chance: their mean chose models with slightly fewer errors, see docs/tuning.md.
     """
     losses = np.array([trial.loss for trial in trials])
     paths: dict[str, list[int]] = {}
@@ -53,13 +55,17 @@ def smoothed(trials: Sequence[Trial]) -> FloatArray:
     found = losses.copy()
     for places in paths.values():
         if len(places) > 1 and PATH_PARAMETER in trials[places[0]].parameters:
-            found[places] = _with_neighbors(losses[places]) / _with_neighbors(np.ones(len(places)))
+            costs = np.array([min(trials[place].parameters[PATH_PARAMETER], LARGEST_COST) for place in places])
+            near = abs(np.diff(np.log(costs))) <= math.log(NEAR_RATIO) + 1e-9
+            found[places] = _with_neighbors(losses[places], near) / _with_neighbors(np.ones(len(places)), near)
     return found
 
 
-def _with_neighbors(line: FloatArray) -> FloatArray:
-    around = np.pad(line, 1)
-    total: FloatArray = around[:-2] + 2.0 * line + around[2:]
+def _with_neighbors(line: FloatArray, near: BoolArray) -> FloatArray:
+    """Twice each number and its near neighbors; `near`: whether a number is near to the next."""
+    total: FloatArray = 2.0 * line
+    total[:-1] += np.where(near, line[1:], 0.0)
+    total[1:] += np.where(near, line[:-1], 0.0)
     return total
 
 
