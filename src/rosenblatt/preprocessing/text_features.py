@@ -93,7 +93,7 @@ class Grams:
         return CSRMatrix(values, places, indptr.astype(np.int64), len(self.grams))
 
     def _weigh(self, places: IntArray, counts: IntArray) -> FloatArray:
-        """The values of grams that occur so many times, before rows get their length."""
+        """The values of grams with these counts, before rows are brought to length 1."""
         weight = self.kind.weight
         values = np.ones(len(places)) if weight == "binary" else counts.astype(np.float64)
         if weight == "log-tfidf":
@@ -222,7 +222,7 @@ class TextStatistics:
         return TextFeatures(name, tuple(parts), LearnedTexts(self._all, noted) if len(noted) == len(parts) else LearnedTexts())
 
     def _grams(self, kind: TextKind, grams: list[str], rows: IntArray) -> Grams:
-        """Features of these grams in order, of which each is in so many texts."""
+        """Features of these grams, in order, with the number of texts that each is in."""
         idf = np.log((1.0 + self.rows) / (1.0 + rows)) + 1.0 if kind.uses_idf else None
         return Grams(kind, tuple(grams), idf)
 

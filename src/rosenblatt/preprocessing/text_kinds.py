@@ -51,7 +51,7 @@ class TextKind:
         return self.weight in ("tfidf", "log-tfidf")
 
     def is_kept(self, gram: str, rows: int) -> bool:
-        """Whether a gram of so many training texts is a feature: all single words are, longer runs are if they are repeated."""
+        """Whether a gram that is in `rows` training texts is a feature: all single words are, and longer runs that repeat."""
         return rows >= MIN_ROWS_OF_A_RUN or (self.unit == "words" and " " not in gram)
 
     @property

@@ -3,7 +3,7 @@
 Update     the quadratic function of a Newton step, plus the penalty, is minimized by coordinate descent, and the step is
            shortened if the objective would not decrease enough. Few columns are all in the working set. Of many, those with
            weights and those that exceed their bounds most are: the set is left when its own gap is a part of that of the
-           problem, and chosen anew from the products of all columns. Coordinate descent goes column by column, or through the
+           problem, and chosen again from the products of all columns. Coordinate descent goes column by column, or through the
            Hessian: of few columns, and where many steps column by column did not suffice.
 Guarantee  the objective decreases with every step; the solver ends when the gap of `l1_problem.py`, on all rows and columns,
            is at most `tol`, or as small as float64 allows.
@@ -112,7 +112,7 @@ class Working(Protocol):
     """A working set of columns."""
 
     where: IntArray  # their places among the weights
-    max_steps: int  # Newton steps, after which a set is chosen anew
+    max_steps: int  # Newton steps, after which a set is chosen again
     suffices: bool  # whether its steps reached the gap at which it is left
 
     def products(self, v: FloatArray) -> FloatArray:
