@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..data.readers import Options
@@ -40,17 +40,16 @@ def read_for(model: Model, X: Any, fill_absent: bool = False) -> Data | None:
     """
     if model.recipe is not None and model.recipe.kind == "mail":
         return None
+    is_path = isinstance(X, str | os.PathLike)
+    if not is_path and not (model.recipe is not None and model.recipe.kind == "table" and is_frame(X)):
+        return None
     options = Options(**reading_of(model), fill_absent=fill_absent)
     try:
-        if isinstance(X, str | os.PathLike):
-            return read(X if isinstance(X, str) else Path(X), options)
-        if model.recipe is not None and model.recipe.kind == "table" and is_frame(X):
-            with frame_source(X) as source:
-                return read(source, options)
+        with frame_source(X) if not is_path else contextlib.nullcontext(X) as source:
+            return read(source, options)
     except DataError as error:
         error.args = (error.problem,)  # the advice is about options of the command line
         raise
-    return None
 
 
 def drift_of(model: Model, X: Any) -> dict[str, Any]:

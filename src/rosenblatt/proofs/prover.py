@@ -207,10 +207,11 @@ class TwoClasses(Prover):
         """The widest margin of rows X; `free`: whether an intercept is added that does not count in norms."""
         problem = make_problem(X, self.given.codes, 2, x0=float(free))
         rows, start = SignedRows(problem), None
-        if many_and_sparse(problem):
+        if not augmented:  # else planes separate the rows
             meeting = decide_by_equal_rows(rows)
             if meeting is not None:
                 raise ClashFoundError(self._pairs(rows, meeting.places, meeting.weights))
+        if many_and_sparse(problem):
             plane, start = hard_margin_by_coordinates(problem, FLOAT_TOL, self.deadline)
             if plane is not None:
                 start = np.zeros(problem.n_rows)
