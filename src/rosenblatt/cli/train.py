@@ -224,17 +224,10 @@ def _parse_plot(plot: str) -> tuple[str, str]:
 
 
 def build_model(outcome: Outcome) -> Model:
-    """The trained model with its recipe, its provenance and the record of its test."""
-    from ..models.state import model_of
-    from ..training.record import record_of
+    """The trained model for its file."""
+    from ..training.record import model_of_outcome
 
-    provenance = {name: value for name, value in outcome.provenance.items() if value is not None}
-    return model_of(
-        outcome.estimator,
-        recipe=outcome.recipe,
-        provenance=provenance | {"command": command_line(), "training": record_of(outcome).to_json()},
-        running=outcome.request.threshold is None,
-    )
+    return model_of_outcome(outcome, command=command_line())
 
 
 def command_line() -> str:

@@ -17,10 +17,12 @@ from ..models.card.record import (
     Record,
     RecordedTest,
 )
+from ..models.state import model_of
 from .metrics import Confusion
 from .summary import judge, pool, proof_of
 
 if TYPE_CHECKING:
+    from ..models.model import Model
     from ..probabilities.measures import ProbabilityTest
     from .train import Outcome
 
@@ -51,6 +53,17 @@ def record_of(outcome: Outcome) -> Record:
 
 def _tuning(outcome: Outcome) -> list[str]:
     return [] if outcome.tuning is None else [f"Tuning: {line}." for line in outcome.tuning.lines()]
+
+
+def model_of_outcome(outcome: Outcome, **origin: str) -> Model:
+    """The trained model with its recipe, its provenance and the record of its test; `origin` is added to the provenance."""
+    provenance = {name: value for name, value in outcome.provenance.items() if value is not None}
+    return model_of(
+        outcome.estimator,
+        recipe=outcome.recipe,
+        provenance=provenance | origin | {"training": record_of(outcome).to_json()},
+        running=outcome.request.threshold is None,
+    )
 
 
 def _test(outcome: Outcome) -> RecordedTest | None:

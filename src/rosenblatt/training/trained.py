@@ -21,11 +21,10 @@ from ..data.readers.sources import Source
 from ..data.table import Data, as_data
 from ..models.files import save
 from ..models.model import Model, ModelInput
-from ..models.state import model_of
 from ..reporting.text import percent, plural, wrap
 from .preparation import read_with_digest
 from .python_terms import errors_in_python, in_python
-from .record import record_of
+from .record import model_of_outcome
 from .request import Request
 from .summary import as_dict, judge, pool, summarize
 from .train import train_data
@@ -296,12 +295,9 @@ def _train(
 
 def _trained(outcome: Outcome) -> Trained:
     """The public part of an outcome."""
-    provenance = {name: value for name, value in outcome.provenance.items() if value is not None}
-    provenance["training"] = record_of(outcome).to_json()
-    running = outcome.request.threshold is None
-    model = model_of(outcome.estimator, recipe=outcome.recipe, provenance=provenance, running=running)
     judgment, tested = judge(outcome), outcome.test or (pool(outcome.folds) if outcome.folds else None)
     error, interval = (None, None) if tested is None else (tested.error, tested.interval)
+    model = model_of_outcome(outcome)
     return Trained(model, outcome.estimator, error, interval, judgment.baseline, judgment.warnings, outcome.notes, outcome)
 
 
