@@ -133,3 +133,23 @@ def test_an_error_inside_gives_the_threads_back_too(threads: list[int]) -> None:
     with pytest.raises(ValueError, match="inside"), one_blas_thread():
         raise ValueError("inside")
     assert blas_threads() == threads
+
+
+def test_overlapping_contexts_of_threads_keep_one_blas_thread_until_the_last_ends() -> None:
+    with threadpool_limits(2, user_api="blas"):
+        first_left, second_entered = Event(), Event()
+
+        def first() -> None:
+            with one_blas_thread():
+                assert second_entered.wait(WAIT_TIMEOUT_S)
+            first_left.set()
+
+        def second() -> list[int]:
+            with one_blas_thread():
+                second_entered.set()
+                assert first_left.wait(WAIT_TIMEOUT_S)
+                return blas_threads()
+
+        _, found = in_order(lambda work: work(), (first, second), 2)
+        assert set(found) == {1}
+        assert set(blas_threads()) == {2}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import copy_context
 from functools import cache
-from threading import Event
-from typing import TypeVar
+from threading import Event, Lock
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -42,7 +42,42 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def one_blas_thread() -> AbstractContextManager[object]:
-    """A context in which BLAS uses one thread, so that its results do not depend on the number of threads."""
-    limited: AbstractContextManager[object] = _libraries().limit(limits=1, user_api="blas")
-    return limited
+class _BlasLimit:
+    """The number of threads of BLAS belongs to the process: the first block limits it, and the last one restores it."""
+
+    def __init__(self) -> None:
+        self._lock, self._blocks = Lock(), 0
+        self._limit: Any = None
+
+    def enter(self) -> None:
+        with self._lock:
+            if not self._blocks:
+                self._limit = _libraries().limit(limits=1, user_api="blas")
+                self._limit.__enter__()
+            self._blocks += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._blocks -= 1
+            if not self._blocks:
+                self._limit.__exit__(None, None, None)
+
+
+_blas_limit = _BlasLimit()
+
+
+@contextmanager
+def _limited() -> Iterator[None]:
+    _blas_limit.enter()
+    try:
+        yield
+    finally:
+        _blas_limit.leave()
+
+
+def one_blas_thread() -> AbstractContextManager[None]:
+    """A context in which BLAS uses one thread, so that its results do not depend on the number of threads.
+
+    Threads may be in such contexts at the same time.
+    """
+    return _limited()

@@ -20,7 +20,8 @@ import numpy as np
 
 from ..array_types import FloatArray, IntArray
 from ..data.problem import rows_width, take_rows
-from ..kernels.linear.l1_descent import LEAST_CURVATURE, ColumnModel, descend_columns, losses_along, measure_columns
+from ..kernels.linear.l1_descent import LEAST_CURVATURE, ColumnModel, descend_columns, measure_columns
+from ..kernels.linear.margin_losses import loss_along
 from ..kernels.linear.row_blocks import combine, score
 from ..kernels.linear.rows import CSR, Rows
 from .l1_columns import Columns, large_columns, scaled_rows
@@ -86,10 +87,10 @@ class Point:
     def move(self, where: IntArray, change: FloatArray, step: float, along: FloatArray) -> bool:
         """Move some weights and a free intercept, or a part of the way; along: the change of the margins. Return whether the
         objective decreased."""
-        before, primal, squared = self.w[where], self.primal, self.problem.squared
+        before, primal, loss = self.w[where], self.primal, self.problem.loss
         linear = float(self.penalties[where] @ (abs(before + change) - abs(before)))
         expected = linear - float(self.pulls @ along)
-        t, (after, slope, curvature) = 1.0, losses_along(self.margins, along, self.costs, squared, 1.0)
+        t, (after, slope, curvature) = 1.0, loss_along(loss, self.margins, along, self.costs, 1.0)
         if not after + linear <= self.losses + SUFFICIENT * expected + ROUNDING_SHARE * primal:
             # The penalty is at most linear on the way: the minimum of this bound is by Newton's method in a bracket.
             low, high = 0.0, 1.0
@@ -101,7 +102,7 @@ class Point:
                 moved, t = abs(to - t), to
                 if moved <= SEARCH_ACCURACY * t:
                     break
-                _, slope, curvature = losses_along(self.margins, along, self.costs, squared, t)
+                _, slope, curvature = loss_along(loss, self.margins, along, self.costs, t)
         self.w[where] = before + t * change if t < 1.0 else before + change
         self.b += t * step
         self.set_margins(self.margins + t * along)

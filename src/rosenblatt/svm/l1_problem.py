@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..array_types import FloatArray
-from ..kernels.linear.l1_descent import add_losses, losses_along
+from ..kernels.linear.margin_losses import SQUARED_HINGE, Logistic, Slack, loss_along, sum_losses
 from .logistic import balance, entropy
 from .problem import BinarySVM, best_intercept
 
@@ -30,10 +30,15 @@ INTERCEPT_ACCURACY = 1e-13  # of sum_i a_i y_i, relative to the sum of all a_i
 class BinaryL1(BinarySVM):
     """A binary problem with the L1 penalty; `squared` is False for the logistic loss."""
 
+    @property
+    def loss(self) -> Logistic | Slack:
+        """The loss, as kernels take it."""
+        return SQUARED_HINGE if self.squared else Logistic()
+
     def loss_terms(self, margins: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """The losses of the visited rows, the multipliers a_i, and the second derivatives."""
         pulls, bends = np.empty(len(margins)), np.empty(len(margins))
-        return add_losses(margins, self.row_costs, self.squared, pulls, bends), pulls, bends
+        return sum_losses(self.loss, margins, self.row_costs, pulls, bends), pulls, bends
 
     @property
     def row_costs(self) -> FloatArray:
@@ -52,7 +57,7 @@ class BinaryL1(BinarySVM):
             return best_intercept(scores, y, costs, True, 0.0)
         b, low, high, signed = near, -np.inf, np.inf, y * scores
         for _ in range(MAX_INTERCEPT_TURNS):
-            _, slope, curvature = losses_along(signed, y, costs, False, b)
+            _, slope, curvature = loss_along(self.loss, signed, y, costs, b)
             if abs(slope) <= INTERCEPT_ACCURACY * float(costs.sum()):
                 break
             low, high = (b, high) if slope < 0.0 else (low, b)

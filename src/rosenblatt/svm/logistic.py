@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import xlog1py, xlogy
 
 from ..array_types import FloatArray, IntArray
-from ..kernels.linear.logistic import add_squares, logistic_gradient, logistic_product, loss_along
+from ..kernels.linear.margin_losses import Logistic, add_squares, curvature_product, loss_along, loss_gradient
 from ..kernels.linear.rows import CSR, EPS
 from ..parallel import in_order
 from .limits import SolverLimits
@@ -106,8 +106,8 @@ class LogisticLoss:
 
         def add(span: tuple[int, int]) -> tuple[float, FloatArray]:
             part, own = slice(*span), np.zeros(svm.width)
-            loss = logistic_gradient(
-                svm.rows, self.wanted[part], self.signs[part], self.costs[part], v[:-1], svm.x0 * float(v[-1]),
+            loss = loss_gradient(
+                Logistic(), svm.rows, self.wanted[part], self.signs[part], self.costs[part], v[:-1], svm.x0 * float(v[-1]),
                 self.margins[part], self.pulls[part], self.bends[part], own,
             )  # fmt: skip
             return loss, own
@@ -125,7 +125,7 @@ class LogisticLoss:
         def add(span: tuple[int, int]) -> FloatArray:
             part, own = slice(*span), np.zeros(svm.width)
             shift = svm.x0 * float(p[-1])
-            logistic_product(svm.rows, self.wanted[part], self.bends[part], p[:-1], shift, along[part], own)
+            curvature_product(svm.rows, self.wanted[part], self.bends[part], p[:-1], shift, along[part], own)
             return own
 
         for own in in_order(add, self.spans, self.n_jobs):
@@ -155,7 +155,7 @@ class LogisticLoss:
         linear, square = float(direction @ (self.penalty * v)), float(direction @ (self.penalty * direction))
         low, high, t = 0.0, np.inf, 1.0
         for _ in range(MAX_SEARCH_TURNS):
-            _, slope, curvature = loss_along(self.margins, along, self.costs, t)
+            _, slope, curvature = loss_along(Logistic(), self.margins, along, self.costs, t)
             slope, curvature = slope + linear + t * square, curvature + square
             low, high = (t, high) if slope < 0.0 else (low, t)
             after = t - slope / curvature if curvature > 0.0 else np.inf

@@ -22,7 +22,7 @@ from scipy.special import xlogy
 
 from ..array_types import FloatArray, IntArray
 from ..data.problem import rows_as_matrix, rows_width
-from ..kernels.linear.logistic import add_squares
+from ..kernels.linear.margin_losses import add_squares
 from ..kernels.linear.multinomial import bend_rows, multinomial_gradient, multinomial_product, softmax_rows
 from ..kernels.linear.rows import CSR, EPS, Rows
 from ..parallel import in_order

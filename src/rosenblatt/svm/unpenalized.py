@@ -22,7 +22,7 @@ from typing import Protocol
 import numpy as np
 
 from ..array_types import FloatArray, IntArray
-from ..kernels.linear.logistic import add_squares
+from ..kernels.linear.margin_losses import add_squares
 from ..kernels.linear.rows import EPS, Rows
 from .limits import SolverLimits
 from .logistic import BinaryLogistic, LogisticLoss, entropy

@@ -8,7 +8,7 @@ import pytest
 from effort import amount
 from rosenblatt.kernels.compile import inlined, kernel, sum_kernel
 from rosenblatt.kernels.linear.exponentials import MOST, exp_minus, log_one_plus
-from rosenblatt.kernels.linear.logistic import logistic_terms
+from rosenblatt.kernels.linear.margin_losses import logistic_terms
 
 
 @kernel

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...array_types import FloatArray, IntArray
-from ..compile import inlined, kernel, operation, sum_kernel
-from .logistic import logistic_losses, loss_along
+from ..compile import inlined, kernel, operation
 from .rows import CSR, Dense, Rows, dot, prefetch_row, span
 
 ROWS_AHEAD = 4  # columns between a prefetch and its use
@@ -162,37 +161,3 @@ def descend_matrix(
         repeated = 0 if full else repeated + 1
         full = not full and (farthest <= enough or repeated >= MOST_REPEATED)
     return False
-
-
-@sum_kernel
-def add_losses(margins: FloatArray, costs: FloatArray, squared: bool, pulls: FloatArray, bends: FloatArray) -> float:
-    """Return the sum of the losses; pulls and bends are minus their first, and their second derivatives.
-
-    The second derivative of the squared hinge is that on the side of the loss.
-    """
-    if not squared:
-        return logistic_losses(margins, costs, pulls, bends)
-    total = 0.0
-    for i in range(margins.shape[0]):
-        m, C = margins[i], costs[i]
-        slack = max(0.0, 1.0 - m)
-        total += C * slack * slack
-        pulls[i], bends[i] = 2.0 * C * slack, (2.0 * C if slack > 0.0 else 0.0)
-    return total
-
-
-@sum_kernel
-def losses_along(
-    margins: FloatArray, along: FloatArray, costs: FloatArray, squared: bool, t: float
-) -> tuple[float, float, float]:
-    """The losses at margins + t along, and their first and second derivatives in t."""
-    if not squared:
-        return loss_along(margins, along, costs, t)
-    total = slope = curvature = 0.0
-    for i in range(margins.shape[0]):
-        m, C, a = margins[i] + t * along[i], costs[i], along[i]
-        slack = max(0.0, 1.0 - m)
-        total += C * slack * slack
-        slope -= 2.0 * C * slack * a
-        curvature += 2.0 * C * a * a if slack > 0.0 else 0.0
-    return total, slope, curvature
