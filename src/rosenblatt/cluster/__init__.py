@@ -1,0 +1,3 @@
+"""The same fits on rows in blocks: on this machine, or on a Dask cluster."""
+
+from .fit import fit as fit

@@ -1,0 +1,182 @@
+"""Tasks on a Dask cluster: `put`, `submit` and `gather` by `dask.distributed`.
+
+Every handle is a future whose task Dask can run again, so that the loss of a worker costs time and nothing else: results that
+it held are computed again, blocks are read again from their source.
+"""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+from uuid import uuid4
+
+import dask.config
+from distributed import Client, Future, KilledWorker
+from distributed.comm.core import CommClosedError
+from distributed.scheduler import NoValidWorkerError, NoWorkerError
+
+from ..kernels.compile import digest_of_sources
+from .engine import Handle, Traffic, run_task, size_in_bytes
+
+# Workers that may be lost while they run a task before the task counts as their killer. Dask's default is 3, which random
+# losses reach in long runs.
+ALLOWED_LOSSES = 10
+WORKERS_TIMEOUT_S = 30
+# What the client embeds in tasks is meant to be there: weights, and rows that the caller has in memory.
+SETTINGS = {"distributed.admin.large-graph-warning-threshold": "1TB"}
+
+
+class ClusterError(RuntimeError):
+    """A cluster that cannot run tasks: no scheduler, no workers, other versions, or workers that die."""
+
+
+class DaskEngine:
+    """Runs tasks on the workers of a Dask client.
+
+    Use it as a context manager: at the end, whatever was not finished is canceled, so that the cluster is left as it was.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self._sent = self._received = 0
+        self._futures: weakref.WeakSet[Future] = weakref.WeakSet()
+        self._losses: int | None = None
+        self._settings: Any = None
+        self._workers: Mapping[str, Any] = {}
+
+    def __enter__(self) -> DaskEngine:
+        try:
+            if not self.client.scheduler_info(n_workers=-1)["workers"]:
+                self.client.wait_for_workers(1, timeout=WORKERS_TIMEOUT_S)
+            self._workers = self.client.scheduler_info(n_workers=-1)["workers"]
+            check_workers(self.client.run(describe_installation, on_error="return"))
+            self._losses = self.client.run_on_scheduler(_allow_losses, ALLOWED_LOSSES)
+        except TimeoutError:
+            raise ClusterError(f"the scheduler at {self._address} has no workers: start some with `dask worker`") from None
+        except (OSError, CommClosedError) as error:
+            raise ClusterError(f"the scheduler at {self._address} does not answer: {error}") from None
+        self._settings = dask.config.set(SETTINGS)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._settings is not None:
+            self._settings.__exit__(None, None, None)
+        with suppress(OSError, CommClosedError, RuntimeError, AttributeError):  # a lost scheduler has nothing to clean
+            unfinished = [future for future in self._futures if not future.done()]
+            if unfinished:
+                self.client.cancel(unfinished, force=True)
+            if self._losses is not None:
+                self.client.run_on_scheduler(_allow_losses, self._losses)
+
+    @property
+    def _address(self) -> str:
+        return "an unknown address" if self.client.scheduler is None else str(self.client.scheduler.address)
+
+    @property
+    def slots(self) -> int:
+        return sum(int(each["nthreads"]) for each in self._workers.values()) or 1
+
+    @property
+    def memory(self) -> int:
+        return sum(int(each["memory_limit"] or 0) for each in self._workers.values())
+
+    @property
+    def traffic(self) -> Traffic:
+        return Traffic(self._sent, self._received)
+
+    def put(self, value: Any) -> Handle:
+        # A value that is scattered is lost with the workers that hold it; the argument of a task is kept by the scheduler.
+        return self.submit(_same, value)
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Handle:
+        about = arguments[0] if function.__name__ == "run_on_block" else function
+        name = getattr(about, "__name__", function.__name__).strip("_")
+        self._sent += sum(size_in_bytes(each) for each in arguments if not isinstance(each, Future | list))
+        future = self.client.submit(run_task, function, *arguments, key=f"{name}-{uuid4().hex}", pure=False)
+        self._futures.add(future)
+        return future
+
+    def gather(self, handles: Sequence[Handle]) -> list[Any]:
+        try:
+            found = self.client.gather(list(handles))
+        except KilledWorker as error:
+            task = str(error.task).rpartition("-")[0]
+            raise ClusterError(
+                f"{ALLOWED_LOSSES} workers died while they ran the task {task!r}, probably for lack of memory: use smaller "
+                "blocks, or workers with more memory"
+            ) from None
+        except (NoValidWorkerError, NoWorkerError) as error:
+            raise ClusterError(f"no worker can run the tasks: {error}") from None
+        except (CommClosedError, OSError) as error:
+            if isinstance(error, OSError) and error.filename is not None:  # a file of the data, in a task
+                raise
+            raise ClusterError(f"the scheduler at {self._address} was lost: {error}") from None
+        self._received += size_in_bytes(found)
+        return list(found)
+
+    def compute(self, collections: Sequence[Any]) -> list[Handle]:
+        futures = self.client.compute(list(collections))
+        self._futures.update(futures)
+        return list(futures)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _allow_losses(losses: int, dask_scheduler: Any = None) -> int:
+    before, dask_scheduler.allowed_failures = dask_scheduler.allowed_failures, losses
+    return int(before)
+
+
+# --- what is installed on the workers --------------------------------------------------------------------------------------
+
+
+def describe_installation() -> dict[str, str]:
+    """What the bits of a task depend on, besides its arguments: versions, kernels and the processor."""
+    import llvmlite.binding as llvm
+    import numpy
+    import scipy
+
+    from .. import __version__
+
+    return {
+        "rosenblatt": __version__,
+        "kernels": digest_of_sources()[:12],
+        "numpy": numpy.__version__,
+        "scipy": scipy.__version__,
+        "processor": str(llvm.get_host_cpu_name()),
+    }
+
+
+class ProcessorWarning(UserWarning):
+    """Workers with processors of several kinds, whose last bits may differ."""
+
+
+def check_workers(found: Mapping[str, dict[str, str] | Exception]) -> None:
+    """Raise an error if a worker lacks the package, or has another version than the client; warn about other processors."""
+    own = describe_installation()
+    for worker, each in found.items():
+        if isinstance(each, ModuleNotFoundError):
+            raise ClusterError(f"worker {worker} has no module {each.name}: install rosenblatt[dask] where the workers run")
+        if isinstance(each, Exception):
+            raise ClusterError(f"worker {worker} cannot load rosenblatt: {type(each).__name__}: {each}")
+        for name, what in (("rosenblatt", "rosenblatt"), ("kernels", "the kernels of rosenblatt")):
+            if each[name] != own[name]:
+                raise ClusterError(
+                    f"worker {worker} has {what} {each[name]}, but this process has {own[name]}: install the same version"
+                )
+    for name in ("numpy", "scipy", "processor"):
+        kinds = sorted({each[name] for each in found.values() if isinstance(each, dict)})
+        if len(kinds) > 1:
+            what = "processors of several kinds" if name == "processor" else f"several versions of {name}"
+            warnings.warn(
+                ProcessorWarning(
+                    f"the workers have {what} ({', '.join(kinds)}): a lost block that another worker computes again may "
+                    "differ in its last bits"
+                ),
+                stacklevel=4,
+            )
