@@ -10,7 +10,7 @@ from functools import cache
 from threading import Event, Lock
 from typing import Any, TypeVar
 
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
@@ -43,7 +43,11 @@ def _libraries() -> ThreadpoolController:
 
 
 class _BlasLimit:
-    """The number of threads of BLAS belongs to the process: the first block limits it, and the last one restores it."""
+    """The number of threads of BLAS belongs to the process: the first block limits it, and the last one restores it.
+
+    threadpoolctl lets one thread set the number, and ignores the others. Here, the last block may end in another thread than
+    the one in which the first began.
+    """
 
     def __init__(self) -> None:
         self._lock, self._blocks = Lock(), 0
@@ -52,6 +56,7 @@ class _BlasLimit:
     def enter(self) -> None:
         with self._lock:
             if not self._blocks:
+                _take_control()
                 self._limit = _libraries().limit(limits=1, user_api="blas")
                 self._limit.__enter__()
             self._blocks += 1
@@ -60,7 +65,15 @@ class _BlasLimit:
         with self._lock:
             self._blocks -= 1
             if not self._blocks:
+                _take_control()
                 self._limit.__exit__(None, None, None)
+
+
+def _take_control() -> None:
+    """Let this thread set the number of threads of BLAS."""
+    clear: Any = getattr(OpenBLASController, "clear_controlling_thread", None)  # since threadpoolctl 3.8
+    if clear is not None:
+        clear(force=True)
 
 
 _blas_limit = _BlasLimit()

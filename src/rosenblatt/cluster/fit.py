@@ -16,6 +16,7 @@ from ..estimators.nonlinear_mse import NonlinearMSE
 from ..estimators.online import OnlineClassifier
 from ..estimators.row_weights import weights_of_classes
 from ..estimators.soft_margin import SoftMargin
+from ..parallel import one_blas_thread
 from ..validation import check_choice, check_integer
 from .block_set import BlockSet, open_blocks
 from .engine import Engine, InProcess
@@ -56,7 +57,7 @@ def fit(
         check_integer("shards", shards)
     learner: Any = estimator
     run = driver_of(learner)
-    with learner._unchanged_on_error(), open_engine(client) as engine, np.errstate(all="ignore"):
+    with learner._unchanged_on_error(), open_engine(client) as engine, one_blas_thread(), np.errstate(all="ignore"):
         learner._check_parameters()
 
         def class_weights(classes: Array, counts: IntArray) -> Array | None:
