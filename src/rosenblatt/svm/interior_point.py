@@ -11,7 +11,7 @@ Reference  S. Mehrotra, SIAM J. Optimization 2 (1992); M. Ferris and T. Munson, 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import scipy.linalg
@@ -61,6 +61,28 @@ def start_of(C: FloatArray, width: int) -> Point:
     return Point(np.zeros(width), np.zeros(n), 0.5 * C, 0.5 * C, np.full(n, 0.5), np.full(n, 1.5))
 
 
+class PathSystem(Protocol):
+    """Newton's equations of a problem at a point that moves, and the numbers of its rows."""
+
+    n_rows: int
+
+    def weigh(self) -> tuple[FloatArray, float, float]:
+        """A^T a, the complementarity and the infeasibility at the point."""
+
+    def factorize(self, r_dual: FloatArray, refinements: int) -> None:
+        """Factorize the system at the point, whose rows have been weighed."""
+
+    def predict(self) -> float:
+        """Set the direction toward a complementarity of 0; return the complementarity after its longest step up to 1."""
+
+    def correct(self, center: float) -> tuple[float, FloatArray]:
+        """Set the direction toward a complementarity of `center`, with the second-order terms of the previous direction;
+        return its longest step and the direction of the plane."""
+
+    def move(self, length: float) -> None:
+        """Make a step in the direction of `correct`."""
+
+
 def interior_point(
     point: Point, blocks: Blocks, penalty: FloatArray, g: FloatArray, target: float, rough: bool, n_jobs: int = 1
 ) -> tuple[Point, int]:
@@ -68,58 +90,74 @@ def interior_point(
 
     rough: only the plane matters, not the multipliers.
     """
-    system, v = _System(point, blocks, penalty, n_jobs), point.v.copy()
-    at, n = system.at, len(point.a)
+    system = _System(point, blocks, penalty, n_jobs)
+    v, steps = follow_path(system, point.v.copy(), penalty, g, target, rough)
+    return Point(v, *system.at), steps
+
+
+def follow_path(
+    system: PathSystem, v: FloatArray, penalty: FloatArray, g: FloatArray, target: float, rough: bool
+) -> tuple[FloatArray, int]:
+    """Move the point of a system, whose plane is v; return the plane and the number of steps."""
     left: list[float] = []
     imprecise, expected = False, 0.0
     for steps in range(MAX_STEPS):
-        r_dual = penalty * v - blocks.sum(at[A]) - g
-        comp, infeasibility = weigh_rows(at, system.D, system.r_primal)
+        total, comp, infeasibility = system.weigh()
+        r_dual = penalty * v - total - g
         sizes = abs(r_dual)
         residual, largest = float(sizes @ abs(v)), float(sizes.max())
         # The plane is accurate if these are small; the weights of the multipliers also need a small r_dual.
         if comp <= target and residual <= target and (rough or float(r_dual @ r_dual) <= target):
-            return Point(v, *at), steps
+            return v, steps
         if not (comp > 0.0 and np.isfinite(comp + residual)):
-            return Point(v, *at), steps
+            return v, steps
         left.append(comp + residual + infeasibility)
         if steps >= HALVING_STEPS and left[-1] > 0.5 * left[-1 - HALVING_STEPS]:
-            return Point(v, *at), steps
+            return v, steps
         # A step of a given length reduces r_dual by that share, unless the system was solved imprecisely.
         limit = 2.0 * expected + MAX_DUAL_ERROR * float(abs(v).max())
         imprecise = imprecise or (steps > 0 and largest > limit)
         system.factorize(r_dual, STEP_REFINEMENTS if imprecise else 0)
-        room, _ = system.solve(0.0, 0.0)
-        after = complementarity_after(at, system.way, min(room, 1.0))
-        room, dv = system.solve((after / comp) ** 3 * comp / (2 * n), 1.0)
+        after = system.predict()
+        room, dv = system.correct((after / comp) ** 3 * comp / (2 * system.n_rows))
         length = min(STEP_SHARE * room, 1.0)
         if not length > MIN_STEP:
-            return Point(v, *at), steps
-        move(at, system.way, length)
+            return v, steps
+        system.move(length)
         v, expected = v + length * dv, (1.0 - length) * largest
-    return Point(v, *at), MAX_STEPS
+    return v, MAX_STEPS
 
 
 class _System:
-    """Newton's equations at a point, which moves: factored once for each step and solved for two right-hand sides."""
+    """The system of rows in memory: factored once for each step and solved for two right-hand sides."""
 
     def __init__(self, point: Point, blocks: Blocks, penalty: FloatArray, n_jobs: int) -> None:
         self.at, self.blocks, self.penalty, self.n_jobs = np.array(point[1:]), blocks, penalty, n_jobs
+        self.n_rows = len(point.a)
         self.way = np.zeros_like(self.at)
-        self.D, self.r_primal, self.t, self.Dt = np.empty((4, len(point.a)))
+        self.D, self.r_primal, self.t, self.Dt = np.empty((4, self.n_rows))
+
+    def weigh(self) -> tuple[FloatArray, float, float]:
+        return self.blocks.sum(self.at[A]), *weigh_rows(self.at, self.D, self.r_primal)
 
     def factorize(self, r_dual: FloatArray, refinements: int) -> None:
-        """Factorize the system at the point, whose rows have been weighed."""
         self.r_dual, self.refinements = r_dual, refinements
         H = self.blocks.gram(self.D, self.n_jobs)
         add_to_diagonal(H, self.penalty)
         self.factor = cholesky_factor(H)
 
-    def solve(self, center: float, second: float) -> tuple[float, FloatArray]:
-        """Set the direction toward a complementarity of `center`; return its longest step and the direction of the plane.
+    def predict(self) -> float:
+        room, _ = self._solve(0.0, 0.0)
+        after: float = complementarity_after(self.at, self.way, min(room, 1.0))
+        return after
 
-        second : 1 if the right-hand side includes the second-order terms of the previous direction, else 0.
-        """
+    def correct(self, center: float) -> tuple[float, FloatArray]:
+        return self._solve(center, 1.0)
+
+    def move(self, length: float) -> None:
+        move(self.at, self.way, length)
+
+    def _solve(self, center: float, second: float) -> tuple[float, FloatArray]:
         D, way = self.D, self.way
         right_sides(self.at, way, center, second, D, self.r_primal, self.t, self.Dt)
         dv = solve_factored(self.factor, -self.r_dual - self.blocks.sum(self.Dt))
@@ -257,28 +295,16 @@ class Sieve:
         self.unclear, self.fixed = np.ones(len(self.seen), bool), np.zeros(len(self.seen))
         few = draw_sample(svm, limits.seed) if start is None else None
         if few is not None:
-            self._begin(*self._plane_of(*few), len(few[0]))
+            w, b, self.steps = rough_plane(svm, *few, self.estimate, self.n_jobs)
+            self._begin(w, b, len(few[0]))
         elif start is not None and len(self.seen) >= MIN_SAMPLED_ROWS:
             self._begin(start.w, start.intercept, len(self.seen))
 
     def _begin(self, w: FloatArray, b: float, sample: int) -> None:
         """Fix the rows that are far from the margin of this plane, which was computed from `sample` rows."""
         self.check(w, b)
-        share = self.svm.width * float((self.margins < 1.0).mean()) / sample
-        first = len(self.seen) * max(1.0 / MIN_SHARE_DIVISOR, FIRST_BAND * np.sqrt(share))
+        first = len(self.seen) * first_share(self.svm.width, float((self.margins < 1.0).mean()), sample)
         self.unclear, self.fixed = _nearest(abs(1.0 - self.margins), int(first)), np.where(self.margins < 1.0, self.C, 0.0)
-
-    def _plane_of(self, wanted: IntArray, costs: FloatArray) -> tuple[FloatArray, float]:
-        """The plane of a sample."""
-        blocks, point, objective = signed_blocks(self.svm, wanted), start_of(costs, len(self.penalty)), self.estimate
-        for _ in range(2):  # the first time finds the size of the objective, to which the tolerance is relative
-            point, more = interior_point(
-                point, blocks, self.penalty, np.zeros(len(self.penalty)), ROUGH_TOL * objective, True, self.n_jobs
-            )
-            self.steps += more
-            w, b = point.v[:-1], self.svm.x0 * float(point.v[-1])
-            objective = self.svm.norm(w, b) / 2.0 + float(costs @ np.maximum(0.0, 1.0 - point.Av))
-        return w, b
 
     def check(self, w: FloatArray, b: float) -> None:
         """Compute the margins of all rows, their loss, and which of the fixed rows are on the wrong side."""
@@ -313,6 +339,25 @@ class Sieve:
         """Release the rows that were fixed on the wrong side, and the same number of rows nearest to the margin."""
         near = np.where(self.unclear | self.wrong, np.inf, abs(1.0 - self.margins))
         self.unclear |= self.wrong | _nearest(near, int(self.wrong.sum()))
+
+
+def rough_plane(
+    svm: BinarySVM, wanted: IntArray, costs: FloatArray, objective: float, n_jobs: int = 1
+) -> tuple[FloatArray, float, int]:
+    """The plane of a sample, and the number of steps; the objective is at most `objective`."""
+    penalty, steps = penalty_diagonal(svm), 0
+    blocks, point = signed_blocks(svm, wanted), start_of(costs, len(penalty))
+    for _ in range(2):  # the first time finds the size of the objective, to which the tolerance is relative
+        point, more = interior_point(point, blocks, penalty, np.zeros(len(penalty)), ROUGH_TOL * objective, True, n_jobs)
+        steps += more
+        w, b = point.v[:-1], svm.x0 * float(point.v[-1])
+        objective = svm.norm(w, b) / 2.0 + float(costs @ np.maximum(0.0, 1.0 - point.Av))
+    return w, b, steps
+
+
+def first_share(width: int, inside: float, sample: int) -> float:
+    """The share of the rows that are not fixed at first, by the share inside the margin of the plane of a sample."""
+    return max(1.0 / MIN_SHARE_DIVISOR, FIRST_BAND * float(np.sqrt(width * inside / sample)))
 
 
 def _nearest(distances: FloatArray, count: int) -> IntArray:
