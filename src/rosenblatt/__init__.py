@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .catalog import ESTIMATORS
 
 if TYPE_CHECKING:  # `X as X` exports a name
+    from . import cluster as cluster
     from . import losses as losses
     from . import mail as mail
     from .certificates.exact_numbers import Interval as Interval
@@ -84,6 +85,7 @@ _MODULES = {
     "UpdateLog": "online.update_log",
     "Vocabulary": "preprocessing.text.vocabulary",
     "certify": "proofs.certify",
+    "cluster": "cluster",
     "doctor": "proofs.doctor.doctor",
     "load": "models.files",
     "load_certificate": "certificates.files",

@@ -52,6 +52,8 @@ class Progress:
         What `gap` is: a relative duality gap, or the largest partial derivative.
     text : str, default=""
         A short description, if the numbers are not enough.
+    work : str, default=""
+        Of a fit on blocks, the rows visited a second and what was sent to and from the workers.
 
     See Also
     --------
@@ -77,6 +79,7 @@ class Progress:
     gap: float | None = None
     measure: Literal["gap", "gradient"] = "gap"
     text: str = ""
+    work: str = ""
 
     @property
     def ended_pass(self) -> bool:
@@ -84,6 +87,10 @@ class Progress:
         return self.visited == 0
 
     def __str__(self) -> str:
+        return f"{self._state}; {self.work}" if self.work else self._state
+
+    @property
+    def _state(self) -> str:
         heads = ""
         if self.heads:
             first, last = self.heads[0] + 1, self.heads[-1] + 1

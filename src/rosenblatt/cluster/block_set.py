@@ -6,8 +6,9 @@ A solver hands in functions of a block. `sum` adds their results up the fixed tr
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -27,6 +28,13 @@ MAX_INLINE_BYTES = 1 << 16
 HELD_SHARE = 0.6
 
 
+class Work:
+    """How many rows tasks have visited so far."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+
+
 @dataclass(frozen=True)
 class BlockSet:
     """The blocks of a training set, and the facts about all rows."""
@@ -37,6 +45,7 @@ class BlockSet:
     classes: Array
     counts: IntArray  # rows of each class
     total_weight: float
+    work: Work = field(default_factory=Work, compare=False)
 
     @property
     def n_rows(self) -> int:
@@ -54,6 +63,7 @@ class BlockSet:
         """Start `function(block, *own, *arguments)` for every block; `own` are its entries of the lists in `of_each`."""
         shared = self.share(*arguments)
         submit = self.engine.submit
+        self.work.rows += self.n_rows
         return [submit(run_on_block, function, block, *own, *shared) for block, *own in zip(self.blocks, *of_each, strict=True)]
 
     def each(self, function: Callable[..., Any], *arguments: Any, of_each: Sequence[Sequence[Handle]] = ()) -> list[Any]:
@@ -72,6 +82,7 @@ class BlockSet:
         if size <= MAX_GATHERED_BYTES:
             return tree_sum(self.each(function, *arguments, of_each=of_each), combine)
         shared = self.share(*arguments)
+        self.work.rows += self.n_rows
         parts = [
             partial(self.engine.submit, run_on_block, function, block, *own, *shared)
             for block, *own in zip(self.blocks, *of_each, strict=True)
@@ -138,6 +149,10 @@ class DelayedSource:
     def name(self) -> str:
         return f"block {self.number + 1}"
 
+    @property
+    def identity(self) -> str:
+        return str(self.delayed.key)  # made of a digest of what is computed
+
     def load(self) -> RawBlock:
         raise AssertionError("a delayed block is computed by the engine")
 
@@ -150,6 +165,10 @@ class NamedBlock:
 
     def __init__(self, name: str) -> None:
         self.name = name
+
+    @property
+    def identity(self) -> str:
+        return self.name
 
     def load(self) -> RawBlock:
         raise AssertionError("a named block has no rows")
@@ -170,6 +189,17 @@ class ArraySource:
     @property
     def name(self) -> str:
         return f"block {self.number + 1}"
+
+    @property
+    def identity(self) -> str:
+        digest = hashlib.sha256()
+        parts = (self.X.data, self.X.indices, self.X.indptr) if hasattr(self.X, "indptr") else (self.X,)
+        for part in (*parts, self.y, self.weights):
+            array = np.asarray(part)
+            digest.update(
+                str(array.dtype).encode() + (repr(array.tolist()).encode() if array.dtype.hasobject else array.tobytes())
+            )
+        return digest.hexdigest()
 
     def load(self) -> RawBlock:
         return RawBlock(self.X, self.y, self.weights)

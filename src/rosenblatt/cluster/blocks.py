@@ -40,6 +40,10 @@ class Source(Protocol):
     def load(self) -> RawBlock:
         """Read the rows."""
 
+    @property
+    def identity(self) -> str:
+        """What changes if the rows are others: the checkpoint of a fit is for these rows alone."""
+
     def place(self, row: int) -> tuple[str, dict[str, Any]]:
         """The file of a row, and its line or row there, as keywords of `DataError`."""
 

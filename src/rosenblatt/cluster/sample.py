@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from ..data.csr import CSRMatrix, vstack
 from ..data.problem import make_rows, read_only, take_rows
 from ..kernels.linear.rows import CSR, Dense, Rows
 from ..svm.limits import SolverLimits
-from ..svm.row_blocks import MIN_SAMPLED_ROWS, SAMPLE_DIVISOR, SAMPLE_ROWS_PER_COLUMN
+from ..svm.row_blocks import MIN_SAMPLED_ROWS, SAMPLE_DIVISOR, SAMPLE_ROWS_PER_COLUMN, solve_factored
 from ..svm.truncated_newton import Solve, minimize
 from .block_set import BlockSet
 from .blocks import Block, BlockFacts
@@ -32,8 +33,8 @@ def start_from_sample(objective: BlockObjective, v: FloatArray, limits: SolverLi
         return v, None
     parts = blocks.start(draw, wanted / n, limits.seed)
     task = blocks.engine.submit(solve_sample, parts, blocks.facts, head, objective.loss, n / wanted, limits.tol)
-    found: tuple[FloatArray, Solve | None] = blocks.engine.gather([task])[0]
-    return found
+    v, factor = blocks.engine.gather([task])[0]
+    return v, None if factor is None else partial(solve_factored, factor)
 
 
 def draw(block: Block, share: float, seed: int) -> Block:
@@ -59,8 +60,8 @@ def join(parts: list[Block]) -> Block:
 
 def solve_sample(
     parts: list[Block], facts: BlockFacts, head: Head, loss: Loss, factor: float, tol: float
-) -> tuple[FloatArray, Solve | None]:
-    """A task: the plane of a sample, whose rows cost `factor` times as much."""
+) -> tuple[FloatArray, FloatArray | None]:
+    """A task: the plane of a sample, whose rows cost `factor` times as much, and the factor of its Hessian."""
     block = join(parts)
     head = head._replace(C=head.C * factor)
     v: FloatArray = np.zeros(block.width + 1)
@@ -69,4 +70,4 @@ def solve_sample(
     engine = InProcess()
     blocks = BlockSet(engine, (engine.put(block),), facts, facts.classes, facts.counts, 0.0)
     _, v, _, solve = minimize(BlockObjective(blocks, head, loss), v, SolverLimits(max(SAMPLE_TOL, tol), 100))
-    return v, solve
+    return v, solve.args[0] if isinstance(solve, partial) else None
