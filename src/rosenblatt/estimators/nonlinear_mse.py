@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_a
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..array_types import Array, IntArray, MatrixLike
+from ..array_types import Array, FloatArray, IntArray, MatrixLike
 from ..data.problem import Problem, as_heads, zero_state
 from ..kernels.linear.schemes import State
 from ..least_squares.nonlinear import NonlinearOutOfRangeError, evaluate, minimize_nonlinear, total_sqnorm
@@ -328,10 +328,13 @@ class NonlinearMSE(OnlineClassifier):
         if len(self.classes_) < 2:
             self.loss_, self.gradient_norm_, self.saturated_ = 0.0, 0.0, np.zeros(0, np.intp)
             return
+        rule, longest = self._rule(problem), MAX_STEP[self.activation]
+        self.loss_, self.gradient_norm_, self.saturated_ = evaluate(problem, rule, *self._measured_weights(), longest)
+
+    def _measured_weights(self) -> tuple[FloatArray, FloatArray]:
+        """Return the weights and the bias of each head whose loss is an attribute."""
         heads, bias = np.asarray(self._run.heads, np.float64), self._run.state.bias
-        if "coef_" in self.__dict__ and problem.x0:
-            heads, bias = np.asarray(self.coef_, np.float64), self.intercept_ / problem.x0
-        elif "coef_" in self.__dict__:
+        if "coef_" in self.__dict__:
             heads = np.asarray(self.coef_, np.float64)
-        rule = self._rule(problem)
-        self.loss_, self.gradient_norm_, self.saturated_ = evaluate(problem, rule, heads, bias, MAX_STEP[self.activation])
+            bias = self.intercept_ / self._x0 if self._x0 else bias
+        return heads, bias

@@ -32,13 +32,68 @@ def inner(A: FloatArray, B: FloatArray) -> FloatArray:
     return found
 
 
+def unit_of(largest: float) -> float:
+    """The unit of rows with this largest absolute value, a power of two."""
+    return float(np.exp2(np.frexp(largest)[1] - 1)) if 0.0 < largest < np.inf else 1.0
+
+
+def scaled_products(problem: Problem, V: FloatArray, unit: float, offset: FloatArray, root: FloatArray) -> FloatArray:
+    """root (X V / unit + offset)."""
+    if 1.0 / MAX_PLAIN_UNIT <= unit <= MAX_PLAIN_UNIT:
+        products = multiply(problem, V)
+        products /= unit
+    else:
+        products = multiply(problem, V / unit)
+    products += offset
+    products *= root
+    return products
+
+
+def squared_norm(problem: Problem, c: FloatArray, x0: float, unit: float) -> float:
+    """sum_n c_n (x_0^2 + |x_n / unit|^2)."""
+    total = x0 * x0 * float(c.sum())
+    for some, rows in row_blocks(problem):
+        scaled = rows / unit
+        squares = (csr_array(scaled) if isinstance(problem.rows, CSR) else scaled) ** 2
+        total += float(c[some, 0] @ squares.sum(axis=1))
+    return total
+
+
+def squared_errors(problem: Problem, T: FloatArray, c: FloatArray, heads: FloatArray, bias: FloatArray) -> FloatArray:
+    """The sum of the squared errors over rows, by their weight, and heads."""
+    errors = T - (multiply(problem, heads.T) + bias)
+    total: FloatArray = (c * np.square(errors)).sum()
+    return total
+
+
+def excess(
+    left: FloatArray, gradient: FloatArray, W: FloatArray, tol: float, right: FloatArray, norm: float, ridge: float
+) -> FloatArray:
+    """For each head, how far W is from the tolerance: at most 1 where it is reached.
+
+    Either the residual or its gradient is small, relative to its size, as LSMR measures it; the residual is that of the
+    system extended by the ridge.
+
+    left, right : the squared lengths of T - A W and of T
+    gradient : A'(T - A W) - ridge W
+    norm : the Frobenius norm of A
+    """
+    squared_length = inner(W, W)
+    residual = np.sqrt(left + ridge * squared_length)
+    slope = np.sqrt(inner(gradient, gradient))
+    size = np.sqrt(right) + norm * np.sqrt(squared_length)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_residual = residual / (tol * size)
+        of_gradient = slope / (tol * (norm + np.sqrt(ridge)) * residual)
+    return np.where(residual > 0.0, np.fmin(of_residual, of_gradient), 0.0)
+
+
 class AugmentedRows:
     """A = sqrt(c) (x_0, X) / unit, or with a ridge sqrt(c) (X - mean) / unit: the rows as a matrix that is never built."""
 
     def __init__(self, problem: Problem, ridge: float) -> None:
         self.problem, self.root = problem, np.broadcast_to(roots(problem), (problem.n_rows, 1))
-        largest = max(largest_value(problem), problem.x0)
-        self.unit = float(np.exp2(np.frexp(largest)[1] - 1)) if 0.0 < largest < np.inf else 1.0
+        self.unit = unit_of(max(largest_value(problem), problem.x0))
         c = np.square(self.root)
         T, self.centered = targets(problem, 0, problem.n_rows), bool(ridge and problem.x0)
         self.x0 = 0.0 if self.centered else problem.x0 / self.unit
@@ -46,6 +101,7 @@ class AugmentedRows:
         self.middle = (c * T).sum(axis=0) / c.sum() if self.centered else np.zeros(T.shape[1])
         self.right = self.root * (T - self.middle)
         self.T, self.c, self.ridge = T, c, ridge / self.unit / self.unit
+        self.shape = problem.n_features + 1, T.shape[1]
 
     def center(self, vectors: FloatArray) -> FloatArray:
         """Subtract the weighted mean."""
@@ -117,14 +173,11 @@ class AugmentedRows:
 
     def times(self, V: FloatArray) -> FloatArray:
         """A V."""
-        if 1.0 / MAX_PLAIN_UNIT <= self.unit <= MAX_PLAIN_UNIT:
-            products = multiply(self.problem, V[1:])
-            products /= self.unit
-        else:
-            products = multiply(self.problem, V[1:] / self.unit)
-        products += self.x0 * V[0]
-        products *= self.root
-        return self.center(products)
+        return self.center(scaled_products(self.problem, V[1:], self.unit, self.x0 * V[0], self.root))
+
+    def start(self) -> HeldResidual:
+        """The residual of W = 0, for conjugate gradients."""
+        return HeldResidual(self)
 
     def transposed(self, U: FloatArray, out: FloatArray | None = None) -> FloatArray:
         """A' U, written to `out` if it is given."""
@@ -153,11 +206,7 @@ class AugmentedRows:
     @cached_property
     def norm(self) -> float:
         """The Frobenius norm of A."""
-        total = self.x0 * self.x0 * float(self.c.sum())
-        for some, rows in row_blocks(self.problem):
-            scaled = rows / self.unit
-            squares = (csr_array(scaled) if isinstance(self.problem.rows, CSR) else scaled) ** 2
-            total += float(self.c[some, 0] @ squares.sum(axis=1))
+        total = squared_norm(self.problem, self.c, self.x0, self.unit)
         if self.centered:
             means = multiply_transposed(self.problem, self.root * self.direction[:, None]) / self.unit
             total -= float(np.square(means).sum())
@@ -166,20 +215,10 @@ class AugmentedRows:
     def excess(self, left: FloatArray, gradient: FloatArray, W: FloatArray, tol: float) -> FloatArray:
         """For each head, how far W is from the tolerance: at most 1 where it is reached.
 
-        Either the residual or its gradient is small, relative to its size, as LSMR measures it; the residual is that of the
-        system extended by the ridge.
-
         left : T - A W
         gradient : A'(T - A W) - ridge W
         """
-        squared_length = inner(W, W)
-        residual = np.sqrt(inner(left, left) + self.ridge * squared_length)
-        slope = np.sqrt(inner(gradient, gradient))
-        size = np.sqrt(inner(self.right, self.right)) + self.norm * np.sqrt(squared_length)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            of_residual = residual / (tol * size)
-            of_gradient = slope / (tol * (self.norm + np.sqrt(self.ridge)) * residual)
-        return np.where(residual > 0.0, np.fmin(of_residual, of_gradient), 0.0)
+        return excess(inner(left, left), gradient, W, tol, inner(self.right, self.right), self.norm, self.ridge)
 
     def weights(self, U: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(heads, bias) of W = A'U."""
@@ -196,5 +235,30 @@ class AugmentedRows:
 
     def mse(self, heads: FloatArray, bias: FloatArray) -> float:
         """The mean squared error over rows and heads."""
-        errors = self.T - (multiply(self.problem, heads.T) + bias)
-        return float((self.c * np.square(errors)).sum() / self.c.sum() / len(heads))
+        return float(squared_errors(self.problem, self.T, self.c, heads, bias) / self.c.sum() / len(heads))
+
+
+class HeldResidual:
+    """T - A W as an array in memory, moved with W."""
+
+    def __init__(self, A: AugmentedRows) -> None:
+        self._A = A
+        self._left: FloatArray = A.right.copy()
+        self._products: FloatArray = np.zeros(0)
+
+    def curvature(self, P: FloatArray) -> FloatArray:
+        """|A P|^2 of each column of a direction P."""
+        self._products = self._A.times(P)
+        return inner(self._products, self._products)
+
+    def advance(self, step: FloatArray) -> None:
+        """Move W by a step for each head along the last direction."""
+        self._left -= np.multiply(step, self._products, out=self._products)
+
+    def gradient(self, W: FloatArray, out: FloatArray) -> None:
+        """Write A'(T - A W) to `out`."""
+        self._A.transposed(self._left, out=out)
+
+    def excess(self, gradient: FloatArray, W: FloatArray, tol: float) -> FloatArray:
+        """For each head, how far W is from the tolerance: at most 1 where it is reached."""
+        return self._A.excess(self._left, gradient, W, tol)

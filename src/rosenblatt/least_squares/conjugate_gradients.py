@@ -11,23 +11,68 @@ Reference  CGLS: M. Hestenes, E. Stiefel, J. Res. Nat. Bur. Standards 49 (1952),
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
+from ..array_types import FloatArray
 from ..progress import Progress, ProgressCallback
-from .augmented_rows import AugmentedRows, inner
+from .augmented_rows import inner
 
 # The first iterations are faster than the later ones: from here on, they predict how many there will be.
 FIRST_PREDICTION = 10
 
 
+class Residual(Protocol):
+    """T - A W, wherever its entries are: in memory, or with blocks of rows."""
+
+    def curvature(self, P: FloatArray) -> FloatArray:
+        """|A P|^2 of each column of a direction P."""
+
+    def advance(self, step: FloatArray) -> None:
+        """Move W by a step for each head along the last direction."""
+
+    def gradient(self, W: FloatArray, out: FloatArray) -> None:
+        """Write A'(T - A W) to `out`, for the W that the steps led to."""
+
+    def excess(self, gradient: FloatArray, W: FloatArray, tol: float) -> FloatArray:
+        """For each head, how far W is from the tolerance: at most 1 where it is reached."""
+
+
+class System(Protocol):
+    """A least squares problem."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape of W: columns of A x heads."""
+
+    @property
+    def unit(self) -> float:
+        """The unit of A and of 1/W."""
+
+    @property
+    def ridge(self) -> float:
+        """The cost of |W|^2."""
+
+    def start(self) -> Residual:
+        """The residual of W = 0."""
+
+    def finished(self, heads: FloatArray, w0: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(heads, intercepts)."""
+
+    def mse(self, heads: FloatArray, bias: FloatArray) -> float:
+        """The mean squared error over rows and heads."""
+
+
 class ConjugateGradients:
     """A run that may be continued: the weights W so far, one column for each head, and the number of iterations."""
 
-    def __init__(self, A: AugmentedRows, tol: float) -> None:
-        self._A, self._tol, self.iterations = A, tol, 0
-        self.W = np.zeros((A.problem.n_features + 1, A.right.shape[1]))
-        self._left = A.right.copy()
-        self._steepest = A.transposed(self._left)
+    def __init__(self, A: System, tol: float) -> None:
+        self._ridge, self._tol, self.iterations = A.ridge, tol, 0
+        self.W = np.zeros(A.shape)
+        self._residual = A.start()
+        self._steepest = np.empty_like(self.W)
+        self._residual.gradient(self.W, self._steepest)
         self._direction = self._steepest.copy()
         self._slope = inner(self._steepest, self._steepest)
         self._scratch = np.empty_like(self.W)  # new arrays of this size cost more than the products of sparse rows
@@ -52,14 +97,13 @@ class ConjugateGradients:
         return self.reached
 
     def _iterate(self) -> None:
-        A, P = self._A, self._direction
-        products = A.times(P)
-        curvature = inner(products, products) + A.ridge * inner(P, P)
+        P = self._direction
+        curvature = self._residual.curvature(P) + self._ridge * inner(P, P)
         step = np.divide(self._slope, curvature, out=np.zeros_like(curvature), where=curvature > 0.0)
         self.W += np.multiply(step, P, out=self._scratch)
-        self._left -= np.multiply(step, products, out=products)
-        A.transposed(self._left, out=self._steepest)
-        self._steepest -= np.multiply(A.ridge, self.W, out=self._scratch)
+        self._residual.advance(step)
+        self._residual.gradient(self.W, self._steepest)
+        self._steepest -= np.multiply(self._ridge, self.W, out=self._scratch)
         slope = inner(self._steepest, self._steepest)
         P *= np.divide(slope, self._slope, out=np.zeros_like(slope), where=self._slope > 0.0)
         P += self._steepest
@@ -68,7 +112,7 @@ class ConjugateGradients:
         self._excess = self._largest_excess()
 
     def _largest_excess(self) -> float:
-        return float(self._A.excess(self._left, self._steepest, self.W, self._tol).max())
+        return float(self._residual.excess(self._steepest, self.W, self._tol).max())
 
     def _predicted(self) -> float:
         """The number of iterations until the tolerance is reached, if the excess goes on to shrink at the rate so far."""

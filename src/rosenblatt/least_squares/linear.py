@@ -18,7 +18,7 @@ Reference  A. Bjorck, Numerical Methods for Least Squares Problems (1996), ch. 2
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +32,7 @@ from ..parallel import one_blas_thread
 from ..progress import ProgressCallback
 from ..reporting.text import plural, short
 from .augmented_rows import AugmentedRows
-from .conjugate_gradients import ConjugateGradients
+from .conjugate_gradients import ConjugateGradients, System
 from .moments import far_means, n_heads, squared, triangle, upper
 from .refinement import refine
 
@@ -122,9 +122,21 @@ def _from_squares(problem: Problem, ridge: float) -> LeastSquaresSolution | None
     d, free = problem.n_features, bool(problem.x0)
     shift = far_means(problem) if free else np.zeros(d)
     total = squared(problem, shift)
+    if not np.isfinite(np.diag(total)[: d + 1]).all() and not _finite(problem):
+        raise SquaresOutOfRangeError("X is not finite")
+    return from_squares(total, shift, free, ridge, lambda columns: all_zero(problem, columns))
+
+
+def from_squares(
+    total: FloatArray, shift: FloatArray, free: bool, ridge: float, all_zero: Callable[[IntArray], bool]
+) -> LeastSquaresSolution | None:
+    """Solve from the squared moments of X - shift by Cholesky; None if their condition is too bad.
+
+    free : whether there is an intercept.
+    all_zero : whether some columns hold only zeros, as their squares do, which may have underflowed.
+    """
+    d = len(shift)
     if not np.isfinite(total).all():
-        if not np.isfinite(np.diag(total)[: d + 1]).all() and not _finite(problem):
-            raise SquaresOutOfRangeError("X is not finite")
         return None
     gram, products, squares = total[: d + 1, : d + 1].copy(), total[: d + 1, d + 1 :], np.diag(total)[d + 1 :]
     gram[np.arange(1, d + 1), np.arange(1, d + 1)] += ridge
@@ -133,7 +145,7 @@ def _from_squares(problem: Problem, ridge: float) -> LeastSquaresSolution | None
     if not free:
         used = used[used > 0]
     left_out = np.flatnonzero(lengths[1:] == 0.0)
-    if not len(used) or (len(left_out) and not _all_zero(problem, left_out)):
+    if not len(used) or (len(left_out) and not all_zero(left_out)):
         return None
     scale = 1.0 / np.sqrt(np.diag(gram)[used])
     solved = cholesky_solve(gram[np.ix_(used, used)] * scale * scale[:, None], products[used] * scale[:, None])
@@ -154,7 +166,7 @@ def _finite(problem: Problem) -> bool:
     return all(np.isfinite(values[start : start + size]).all() for start in range(0, len(values), size))
 
 
-def _all_zero(problem: Problem, columns: IntArray) -> bool:
+def all_zero(problem: Problem, columns: IntArray) -> bool:
     """Whether the columns hold only zeros; the squares of small numbers may be zero, too."""
     return not any(abs(block[:, columns]).max() > 0.0 for block in _blocks(problem, 4096))
 
@@ -290,16 +302,23 @@ def _by_iterations(
                 how = f"Cholesky decomposition and {plural(refined.rounds, 'refinement')}, with tol={short(tol, 6)}"
                 solver = "rows-refined" if problem.n_rows <= problem.n_features else "refined"
                 return _iterated(A, refined.W, solver, Stop("solved", f"solved by {how}"), refined.rounds)
-        if gradients.run(max_iter, progress):
-            made = plural(gradients.iterations, "iteration")
-            stop = Stop("solved", f"solved by conjugate gradients after {made}, with tol={short(tol, 6)}")
-        else:
-            limit = plural(max_iter, "iteration")
-            sentence = f"stopped conjugate gradients after {limit} (the limit), before tol={short(tol, 6)}"
-            stop = Stop("passes", sentence, limit=max_iter)
-        return _iterated(A, gradients.W, "cgls", stop, gradients.iterations)
+        return run_to_end(A, gradients, tol, max_iter, progress)
 
 
-def _iterated(A: AugmentedRows, W: FloatArray, solver: str, stop: Stop, iterations: int) -> LeastSquaresSolution:
+def run_to_end(
+    A: System, gradients: ConjugateGradients, tol: float, max_iter: int, progress: ProgressCallback | None
+) -> LeastSquaresSolution:
+    """Run conjugate gradients until the tolerance or the limit is reached."""
+    if gradients.run(max_iter, progress):
+        made = plural(gradients.iterations, "iteration")
+        stop = Stop("solved", f"solved by conjugate gradients after {made}, with tol={short(tol, 6)}")
+    else:
+        limit = plural(max_iter, "iteration")
+        sentence = f"stopped conjugate gradients after {limit} (the limit), before tol={short(tol, 6)}"
+        stop = Stop("passes", sentence, limit=max_iter)
+    return _iterated(A, gradients.W, "cgls", stop, gradients.iterations)
+
+
+def _iterated(A: System, W: FloatArray, solver: str, stop: Stop, iterations: int) -> LeastSquaresSolution:
     heads, bias = A.finished(W[1:].T / A.unit, W[0] / A.unit)
     return LeastSquaresSolution(heads, bias, A.mse(heads, bias), None, solver, stop, iterations=iterations)

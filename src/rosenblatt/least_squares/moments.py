@@ -63,7 +63,7 @@ def n_heads(problem: Problem) -> int:
 def row_blocks(problem: Problem) -> Iterator[tuple[slice, Matrix]]:
     """The rows in blocks of some megabytes, in float64: a product with all float32 rows would copy them."""
     size = max(64, int(8 * BLOCK_VALUES / (problem.density + 1)))
-    for start in range(0, problem.n_rows, size):
+    for start in range(0, problem.n_rows or 1, size):  # no rows are one empty block
         stop = min(start + size, problem.n_rows)
         yield slice(start, stop), problem.matrix(start, stop).astype(np.float64, copy=False)
         problem.release_pages(start, stop)
@@ -120,7 +120,7 @@ def _squared_pairs(problem: Problem, m: int) -> FloatArray:
     d, c, n = problem.n_features, problem.labels.weights, problem.n_rows
     gram = np.zeros((d, d))
     size = n if problem.pages is None else problem.pages.consecutive
-    for start in range(0, n, size):
+    for start in range(0, n, size or 1):
         stop = min(start + size, n)
         rows = some_rows(problem.rows, start, stop)
         assert isinstance(rows, CSR)

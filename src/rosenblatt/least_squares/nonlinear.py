@@ -12,9 +12,10 @@ Reference  K. Levenberg, Quarterly of Applied Mathematics 2 (1944); R. Byrd, P. 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
+from typing import Protocol
 
 import numpy as np
 from scipy.linalg import lapack
@@ -59,13 +60,28 @@ def binary_problems(problem: Problem) -> list[Problem]:
     return [one_against_rest(problem, h) for h in problem.labels.heads]
 
 
+class Objective(Protocol):
+    """E/C of a binary problem as a function of the scaled weights v."""
+
+    @property
+    def gradient(self) -> FloatArray:
+        """The gradient of the last call."""
+
+    def __call__(self, v: FloatArray) -> tuple[float, FloatArray]:
+        """(E/C, its gradient)."""
+
+    def second_derivative(self) -> FloatArray:
+        """The second derivative of E/C at the v of the last call."""
+
+
 class Descent:
     """E/C of a binary problem as a function of the scaled weights v = (bias, w) * scale, C the sum of the row weights."""
 
-    def __init__(self, problem: Problem, rule: NonlinearMSERule, scale: FloatArray) -> None:
+    def __init__(self, problem: Problem, rule: NonlinearMSERule, scale: FloatArray, weight: float | None = None) -> None:
+        """C is `weight`, if these are some of the rows."""
         self.problem, self.rule, self.scale = problem, rule, scale
         self.margins = np.zeros(problem.n_rows)
-        self.weight = problem.total_weight
+        self.weight = problem.total_weight if weight is None else weight
         self.gradient = np.zeros(len(scale))  # of the last call
 
     def __call__(self, v: FloatArray) -> tuple[float, FloatArray]:
@@ -83,7 +99,7 @@ class Descent:
         return total / self.weight, gradient
 
     def second_derivative(self) -> FloatArray:
-        """The second derivative of E/C at the margins of the last call."""
+        """The second derivative of E/C at the v of the last call."""
         problem, d = self.problem, self.problem.n_features
         c = self._row_curvatures() / self.weight
         if problem.labels.weights.size:
@@ -119,14 +135,23 @@ class NonlinearOutOfRangeError(ValueError):
 
 def largest_of_columns(problem: Problem) -> FloatArray:
     """The largest absolute value of each augmented column, as a power of two; 1 for a column of zeros."""
+    return scale_of(column_maxima(problem))
+
+
+def column_maxima(problem: Problem) -> FloatArray:
+    """The largest absolute value of each augmented column."""
     d = problem.n_features
     largest = np.zeros(d)
     for _, X in row_blocks(problem):
         if isinstance(X, np.ndarray):
-            np.maximum(largest, np.maximum(X.max(axis=0), -X.min(axis=0)), out=largest)
+            np.maximum(largest, np.maximum(X.max(axis=0, initial=0.0), -X.min(axis=0, initial=0.0)), out=largest)
         else:
             np.maximum.at(largest, X.indices, abs(X.data))
-    largest = np.concatenate([[problem.x0], largest])
+    return np.concatenate([[problem.x0], largest])
+
+
+def scale_of(largest: FloatArray) -> FloatArray:
+    """The scale of columns with these largest absolute values."""
     return np.where(largest > 0.0, np.exp2(np.frexp(largest)[1] - 1.0), 1.0)
 
 
@@ -153,15 +178,29 @@ def minimize_nonlinear(
     """Minimize E from `start` (heads x features), each head separately."""
     scale = largest_of_columns(problem)
     parts = binary_problems(problem)
-    few = problem.n_features <= MAX_NEWTON_COLUMNS
+    return minimize_heads(lambda h: Descent(parts[h], rule, scale), scale, tol, max_iter, start, start_bias, n_jobs, progress)
+
+
+def minimize_heads(
+    objective: Callable[[int], Objective],
+    scale: FloatArray,
+    tol: float,
+    max_iter: int,
+    start: FloatArray,
+    start_bias: FloatArray,
+    n_jobs: int,
+    progress: ProgressCallback | None,
+) -> NonlinearSolution:
+    """Minimize the objective of each head from `start` (heads x features)."""
+    k, few = len(start), start.shape[1] <= MAX_NEWTON_COLUMNS
 
     def solve(h: int) -> tuple[FloatArray, Stop, int]:
         v = np.concatenate([start_bias[h : h + 1], start[h]]) * scale
-        callback = problem_callback(progress, h, len(parts))
-        return (_newton if few else _lbfgs)(Descent(parts[h], rule, scale), v, tol, max_iter, callback)
+        callback = problem_callback(progress, h, k)
+        return (_newton if few else _lbfgs)(objective(h), v, tol, max_iter, callback)
 
     with one_blas_thread():
-        found = list(in_order(solve, range(len(parts)), n_jobs))
+        found = list(in_order(solve, range(k), n_jobs))
     with np.errstate(over="ignore"):
         planes = np.array([v / scale for v, _, _ in found])
     if not np.isfinite(planes).all():
@@ -178,7 +217,7 @@ def _stop(gradient: float, tol: float, steps: int, method: str) -> Stop:
 
 
 def _newton(
-    descent: Descent, v: FloatArray, tol: float, max_iter: int, progress: ProgressCallback | None
+    descent: Objective, v: FloatArray, tol: float, max_iter: int, progress: ProgressCallback | None
 ) -> tuple[FloatArray, Stop, int]:
     """(weights, stop, iterations) of Newton's method with Levenberg's damping."""
     value, gradient = descent(v)
@@ -215,7 +254,7 @@ def _damped(H: FloatArray, gradient: FloatArray, damping: float) -> FloatArray |
 
 
 def _lbfgs(
-    descent: Descent, v: FloatArray, tol: float, max_iter: int, progress: ProgressCallback | None
+    descent: Objective, v: FloatArray, tol: float, max_iter: int, progress: ProgressCallback | None
 ) -> tuple[FloatArray, Stop, int]:
     """(weights, stop, iterations) of L-BFGS."""
     iterations = count(1)
@@ -243,18 +282,33 @@ def evaluate(
     problem: Problem, rule: NonlinearMSERule, heads: FloatArray, bias: FloatArray, longest: float
 ) -> tuple[float, float, IntArray]:
     """(E, largest relative partial derivative, saturated rows) of some weights."""
-    scale, total, steepest, quiet = largest_of_columns(problem), 0.0, 0.0, np.zeros(problem.n_rows, bool)
+    scale = largest_of_columns(problem)
+    total, slopes, quiet = measure(problem, rule, heads, bias, longest, scale, problem.total_weight)
+    return total, float(abs(slopes).max()), quiet
+
+
+def measure(
+    problem: Problem,
+    rule: NonlinearMSERule,
+    heads: FloatArray,
+    bias: FloatArray,
+    longest: float,
+    scale: FloatArray,
+    weight: float,
+) -> tuple[float, FloatArray, IntArray]:
+    """(E, its gradient over `weight` for each head, saturated rows) of some weights."""
+    total, slopes, quiet = 0.0, np.zeros((len(heads), len(scale))), np.zeros(problem.n_rows, bool)
     for h, binary in enumerate(binary_problems(problem)):
-        v, slope, weight = np.concatenate([bias[h : h + 1], heads[h]]) * scale, np.zeros(len(scale)), binary.total_weight
+        v = np.concatenate([bias[h : h + 1], heads[h]]) * scale
         for some, part in _parts(binary):
-            descent = Descent(part, rule, scale)
+            descent = Descent(part, rule, scale, weight)
             value, gradient = descent(v)
-            total, slope = total + value * descent.weight, slope + gradient * (descent.weight / weight)
+            total += value * weight
+            slopes[h] += gradient
             z = rule.speed * descent.margins
             q = np.exp(-abs(z))
             tau = rule.height * rule.slope * q / (1.0 + q) ** 3  # where z < 0
             quiet[some] |= (z < 0.0) & (tau < SATURATED_SHARE * longest)
-        steepest = max(steepest, float(abs(slope).max()))
     if problem.labels.weights.size:
         quiet &= problem.labels.weights > 0.0
-    return total, steepest, np.flatnonzero(quiet)
+    return total, slopes, np.flatnonzero(quiet)
