@@ -7,9 +7,11 @@ sets are scanned in blocks, which threads share; the bits are the same.
 from __future__ import annotations
 
 import math
+from typing import Protocol
 
 import numpy as np
 
+from ..array_types import IntArray
 from ..data.problem import Problem, zero_sums
 from ..kernels.linear.full_scans import ScanPace, make_batch_steps, update_by_mistakes
 from ..kernels.linear.schemes import State, Tape
@@ -28,50 +30,74 @@ MAX_UPDATES_PER_CALL = 1 << 12
 NORM_ERROR = 1e-6
 
 
+class Scans(Protocol):
+    """Makes the updates of a run, with a scan of all rows before each."""
+
+    first: IntArray  # updates before the run
+    updates: int  # made in the run
+    rate: int  # updates that count as a pass
+    per_report: int  # updates between two reports
+
+    def zero_step_stop(self) -> Stop:
+        """Why the run ends with a step of length zero although rows violate the margin."""
+
+
 def run_full_scans(problem: Problem, rule: Rule, config: RunConfig, start: State, sums: State | None) -> RunResult:
     """Scan all rows before each update: the sum or mean of the violations (batch), or one violation drawn at random."""
-    run = RunState(problem, rule, config, start, sums)
+    run, violations = RunState(problem, rule, config, start, sums), 1
     scans = _FullScans(run)
-    first, rate = start.counts.copy(), scans.rate
     run.retire_at_limits()
     while run.heads:
         run.check_cancelled()
         violations, length = scans.update()
-        k = scans.updates
-        if not violations:
-            run.before[:] = first + k // rate * rate
-            run.clock += 1
-            run.end_pass(-(-(k + 1) // rate))
-            where = f"after {plural(k, 'update')}: a full scan of {plural(problem.n_visited, 'row')} found no violation"
-            run.retire({0: clean_stop(run, [0], where)})
-            find_separated(run)
-            return run.result(max(1, -(-(k + 1) // rate)))
-        run.before[:] = first + (k - 1) // rate * rate
-        done = k // rate
-        if length == 0.0:
-            run.retire({0: zero_step_stop(problem, all_violations(run))})
-        elif config.tol is not None and length < config.tol:
-            left = f"{plural(violations, 'row')} violated the margin"
-            sentence = f"stopped because step {k} has length {short(length)}, below tol={short(config.tol)}; {left}"
-            run.retire({0: Stop("tolerance", sentence)})
-        run.retire_at_limits()
-        if k % rate == 0:
-            run.score_held_out()
-            run.retire_held_out()
-        run.retire_stalled(k, length)
-        if config.max_iter is not None and done >= config.max_iter:
-            run.retire_after(done)
-        if k % rate == 0:
-            run.report(done, 0)
-            run.retire_checked(done)
-        elif not run.heads:  # the run stopped before the end of the pass
-            run.end_pass(done + 1)
-        elif k % scans.per_report == 0:
-            run.report(done, k % rate)
-    if not scans.updates:  # the first weights were at a limit
-        run.end_pass(1)
+        settle_update(run, scans, violations, length)
+    passes = count_passes(run, scans, violations)
     find_separated(run)
-    return run.result(max(1, -(-scans.updates // rate)))
+    return run.result(passes)
+
+
+def settle_update(run: RunState, scans: Scans, violations: int, length: float) -> None:
+    """Stop the run if it has a reason to after an update, or after a scan without violations.
+
+    violations, length : of the last scan and the last step, see `_FullScans.update`.
+    """
+    config, first, k, rate = run.config, scans.first, scans.updates, scans.rate
+    if not violations:
+        run.before[:] = first + k // rate * rate
+        run.clock += 1
+        run.end_pass(-(-(k + 1) // rate))
+        where = f"after {plural(k, 'update')}: a full scan of {plural(run.problem.n_visited, 'row')} found no violation"
+        run.retire({0: clean_stop(run, [0], where)})
+        return
+    run.before[:] = first + (k - 1) // rate * rate
+    done = k // rate
+    if length == 0.0:
+        run.retire({0: scans.zero_step_stop()})
+    elif config.tol is not None and length < config.tol:
+        left = f"{plural(violations, 'row')} violated the margin"
+        sentence = f"stopped because step {k} has length {short(length)}, below tol={short(config.tol)}; {left}"
+        run.retire({0: Stop("tolerance", sentence)})
+    run.retire_at_limits()
+    if k % rate == 0:
+        run.score_held_out()
+        run.retire_held_out()
+    run.retire_stalled(k, length)
+    if config.max_iter is not None and done >= config.max_iter:
+        run.retire_after(done)
+    if k % rate == 0:
+        run.report(done, 0)
+        run.retire_checked(done)
+    elif not run.heads:  # the run stopped before the end of the pass
+        run.end_pass(done + 1)
+    elif k % scans.per_report == 0:
+        run.report(done, k % rate)
+
+
+def count_passes(run: RunState, scans: Scans, violations: int) -> int:
+    """The passes of a finished run, whose last scan found so many violations."""
+    if violations and not scans.updates:  # the first weights were at a limit
+        run.end_pass(1)
+    return max(1, -(-(scans.updates + (not violations)) // scans.rate))
 
 
 class _FullScans:
@@ -79,7 +105,7 @@ class _FullScans:
 
     def __init__(self, run: RunState) -> None:
         problem, state, config = run.problem, run.state, run.config
-        self.run, self.draws, self.updates = run, Draws(config.seed), 0
+        self.run, self.draws, self.first, self.updates = run, Draws(config.seed), run.state.counts.copy(), 0
         self.one_by_one = config.update == "online"  # order="mistakes"; batch steps have no order
         self.rate = problem.n_visited if self.one_by_one else 1  # updates that count as a pass
         self.mean = 1.0 / problem.total_weight if config.update == "batch-mean" else 1.0
@@ -112,6 +138,9 @@ class _FullScans:
             return 0, 0.0
         run.check_weights()
         return violations, math.inf if self.one_by_one else length_of(self.delta)
+
+    def zero_step_stop(self) -> Stop:
+        return zero_step_stop(self.run.problem, all_violations(self.run))
 
     def _count(self, made: int) -> None:
         """Count updates, also on the clock."""

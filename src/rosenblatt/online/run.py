@@ -142,12 +142,14 @@ class RunState:
             self.record = RunRecord(problem, start, grouped=grouped, visited_before=config.visited_before)
         self.sums = None if sums is None else copy_state(sums)
         self.clock = config.visited_before  # rows visited; steps made by batch updates
+        self.passes = 0  # passes made
+        self.pass_rows = problem.n_visited  # rows of a pass; more than there are here if others are elsewhere
         self.begun = 0  # rows visited of the current pass
-        self.before = start.counts.copy()  # the updates of each head at the beginning of the pass
+        self.before: IntArray = start.counts.copy()  # the updates of each head at the beginning of the pass
         self.heads = list(range(len(start.counts)))
         self.places = np.arange(len(start.counts))  # the heads in the order of their weights, the swept ones first
         self.stops: dict[int, Stop] = {}
-        self.durations = np.zeros(len(start.counts), np.int64)
+        self.durations: IntArray = np.zeros(len(start.counts), np.int64)
         self.swept = Swept(problem.labels, self.state, self.sums or empty_sums(self.state), self.before)
         unit = "step" if config.update != "online" else "update" if config.scans_every_row else "pass"
         self.stall = StallWatch(len(start.counts), unit, config.w_max, config.tol) if config.may_stall else None
@@ -164,7 +166,7 @@ class RunState:
     def count_visits(self, visited: int) -> None:
         """Advance the clock by rows that were visited."""
         self.clock += visited
-        self.begun = (self.begun + visited) % self.problem.n_visited
+        self.begun = (self.begun + visited) % self.pass_rows
 
     def add_to_record(self, tape: Tape, used: int, ends: IntArray | None = None) -> None:
         """Append the moves on the tape to the record, and the ends of passes, as numbers of moves."""
@@ -211,7 +213,7 @@ class RunState:
             return
         self.copy_swept_heads()
         counts = self.state.counts
-        made, last, rows = int(counts.sum()), int((counts - self.before).sum()), self.problem.n_visited
+        made, last, rows = int(counts.sum()), int((counts - self.before).sum()), self.pass_rows
         config.progress(Progress(passes, made, last, config.heads, visited, rows, config.max_iter))
 
     # --- stops -----------------------------------------------------------------------------------------------------------
@@ -306,6 +308,18 @@ class RunState:
             added = empty_sums(some) if sums is None else first_heads(sums, self.problem.rows, few)
             self.swept = Swept(labels, some, added, self.before[few])
 
+    def restore_places(self) -> None:
+        """Put the weights of all heads back into the order of the heads, at the end."""
+        if (np.diff(self.places) < 0).any():
+            self._reorder(np.argsort(self.places))
+
+    def sweep_all(self) -> None:
+        """Sweep the heads that run, after a change of the state of all."""
+        self.places = np.arange(len(self.state.counts))
+        self.swept = Swept(self.problem.labels, self.state, self.sums or empty_sums(self.state), self.before)
+        if self.stops:
+            self._select()
+
     def _reorder(self, order: IntArray) -> None:
         """Put the weights of the heads into another order."""
         for part in (self.state, self.sums):
@@ -342,8 +356,7 @@ class RunState:
     def result(self, passes: int) -> RunResult:
         """The result of the finished run."""
         self.score_held_out()
-        if (np.diff(self.places) < 0).any():
-            self._reorder(np.argsort(self.places))
+        self.restore_places()
         if not (all_finite(self.state.w) and np.isfinite(self.state.bias).all()):
             raise_out_of_range(self.problem)
         errors = None

@@ -130,10 +130,20 @@ def clean_stop(run: RunState, heads: list[int], where: str) -> Stop:
 
 def find_separated(run: RunState) -> None:
     """Report the heads that reached a limit as separated if a full scan finds no violation: their last update was enough."""
+    limited = limited_heads(run)
+    mark_separated(run, heads_without_violation(run, limited) if limited else [])
+
+
+def limited_heads(run: RunState) -> list[int]:
+    """The heads that a full scan may find to be separated, although they stopped at a limit."""
     if not run.config.final_scan:
-        return
+        return []
+    return [h for h, stop in run.stops.items() if stop.reason in LIMITS and run.margin(h) < np.inf]
+
+
+def mark_separated(run: RunState, heads: list[int]) -> None:
+    """Report heads at a limit as separated."""
     rows = plural(run.problem.n_visited, "row")
-    limited = [h for h, stop in run.stops.items() if stop.reason in LIMITS and run.margin(h) < np.inf]
-    for h in heads_without_violation(run, limited) if limited else []:
+    for h in heads:
         made = plural(int(run.state.counts[h]), "update")
         run.stops[h] = Stop("separated", f"separated after {made}: a full scan of {rows} found no violation")

@@ -35,6 +35,15 @@ class Steps:
         self._step = step
         self._known = np.zeros(0) if callable(step) else np.array([float(step)])
 
+    @property
+    def known(self) -> FloatArray:
+        """The step sizes that were computed so far."""
+        return self._known
+
+    def continue_from(self, known: FloatArray) -> None:
+        """Take over the step sizes that another run computed."""
+        self._known = known
+
     def table(self, upto: int) -> tuple[FloatArray, int]:
         """Step sizes and the number of updates they cover, at least `upto`.
 

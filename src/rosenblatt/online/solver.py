@@ -7,6 +7,7 @@ threads may share its heads, or run them one by one, with the same bits.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from threading import Event
 
@@ -15,7 +16,7 @@ import numpy as np
 from ..array_types import FloatArray, IntArray
 from ..data.problem import Problem, as_heads, copy_state, one_against_rest, pick_heads, select_heads, zero_sums
 from ..kernels.linear.rows import CACHED_WEIGHTS_BYTES, PREFETCH_BYTES, Dense
-from ..kernels.linear.schemes import Rest, State
+from ..kernels.linear.schemes import Rest, State, Tape
 from ..kernels.linear.sweeps import LIMIT, NORM, OVERFLOW, Pace, Passes, online
 from ..parallel import in_order
 from ..reporting.text import plural
@@ -64,50 +65,69 @@ def solve(problem: Problem, rule: Rule, config: RunConfig, start: State, sums: S
         some = None if sums is None else pick_heads(sums, problem.rows, heads, flat=whole)
         return run_heads(one, rule, replace(config, n_jobs=1, cancel=cancel, heads=tuple(heads.tolist())), part, some)
 
-    return _merge(problem, start, list(zip(groups, in_order(run, groups, config.n_jobs, cancel), strict=True)))
+    return merge_results(problem, start, list(zip(groups, in_order(run, groups, config.n_jobs, cancel), strict=True)))
 
 
 def _run_online(problem: Problem, rule: Rule, config: RunConfig, start: State, sums: State | None) -> RunResult:
     """Visit the rows one by one; each violation updates the weights immediately."""
     run = RunState(problem, rule, config, start, sums)
-    size = max(64, min(ORDER_ROWS, int(WORK_PER_CALL / (problem.density * run.state.bias.size + 1))))
-    ahead = prefetch_distance(problem, config.order, run.state.w)
-    most = rows_per_call(problem, config.order)
+    size = rows_per_order(problem, run.state)
     orders = Orders(config.order, problem.n_visited, size, config.seed)
-    tape, ends, done = make_tape(TAPE_ENTRIES + len(run.state.counts)), np.zeros(MAX_PASSES_PER_ORDER, np.int64), 0
+    buffers = make_buffers(run)
     run.retire_at_limits()
     while run.heads:
-        for order in orders.next_passes(_passes_at_once(problem, config, size, done)):
-            order, at = order if problem.visited is None else problem.visited[order], 0
-            while at < len(order) and run.heads:
-                if not run.begun:
-                    run.before[:] = run.state.counts
-                labels, state, added, before = run.swept
-                rhos, good = run.steps.table(int(state.counts.max()) + 1)
-                pace = Pace(rhos, min(good, run.first_limit), run.bound, ahead, run.clock, problem.n_visited, run.begun)
-                some = order[at : at + most]
-                check_rows(problem, config.order, some)
-                visited, used, ended, why = online(
-                    problem.rows, labels, some, rule, pace, state, added, tape, Passes(before, ends)
-                )
-                # Without a limit on the norm, an infinite squared norm has overflowed.
-                if why == OVERFLOW or (why == NORM and config.w_max is None):
-                    raise_out_of_range(problem)
-                run.check_cancelled()
-                run.add_to_record(tape, used, ends[:ended])
-                run.count_visits(visited)
-                release_pages(problem, config.order, order[at : at + visited])
-                at, done = at + visited, done + ended
-                if why in (LIMIT, NORM):
-                    run.retire_at_limits()
-                run.report(done, run.begun)
-                if not run.begun:
-                    _retire_after_pass(run, done)
-    if run.begun or not done:  # the heads stopped before the end of the pass
-        done += 1
-        run.end_pass(done)
+        for order in orders.next_passes(_passes_at_once(problem, config, size, run.passes)):
+            sweep_rows(run, order, buffers, _retire_after_pass)
+    if pass_is_unfinished(run):
+        run.end_pass(run.passes)
     find_separated(run)
-    return run.result(done)
+    return run.result(run.passes)
+
+
+def rows_per_order(problem: Problem, state: State) -> int:
+    """Rows whose order is drawn at once."""
+    return max(64, min(ORDER_ROWS, int(WORK_PER_CALL / (problem.density * state.bias.size + 1))))
+
+
+def make_buffers(run: RunState) -> tuple[Tape, IntArray]:
+    """The tape of a sweep, and its array of the ends of passes."""
+    return make_tape(TAPE_ENTRIES + len(run.state.counts)), np.zeros(MAX_PASSES_PER_ORDER, np.int64)
+
+
+def sweep_rows(run: RunState, order: IntArray, buffers: tuple[Tape, IntArray], after_pass: Callable[[RunState], None]) -> None:
+    """Visit rows in this order, up to the end of the run; call `after_pass` at the end of each pass."""
+    problem, config, (tape, ends) = run.problem, run.config, buffers
+    ahead, most = prefetch_distance(problem, config.order, run.state.w), rows_per_call(problem, config.order)
+    order, at = order if problem.visited is None else problem.visited[order], 0
+    while at < len(order) and run.heads:
+        if not run.begun:
+            run.before[:] = run.state.counts
+        labels, state, added, before = run.swept
+        rhos, good = run.steps.table(int(state.counts.max()) + 1)
+        pace = Pace(rhos, min(good, run.first_limit), run.bound, ahead, run.clock, run.pass_rows, run.begun)
+        some = order[at : at + most]
+        check_rows(problem, config.order, some)
+        visited, used, ended, why = online(problem.rows, labels, some, run.rule, pace, state, added, tape, Passes(before, ends))
+        # Without a limit on the norm, an infinite squared norm has overflowed.
+        if why == OVERFLOW or (why == NORM and config.w_max is None):
+            raise_out_of_range(problem)
+        run.check_cancelled()
+        run.add_to_record(tape, used, ends[:ended])
+        run.count_visits(visited)
+        release_pages(problem, config.order, order[at : at + visited])
+        at, run.passes = at + visited, run.passes + ended
+        if why in (LIMIT, NORM):
+            run.retire_at_limits()
+        run.report(run.passes, run.begun)
+        if not run.begun:
+            after_pass(run)
+
+
+def pass_is_unfinished(run: RunState) -> bool:
+    """Whether all heads stopped before the end of a pass, which then counts as one."""
+    unfinished = bool(run.begun) or not run.passes
+    run.passes += unfinished
+    return unfinished
 
 
 def _passes_at_once(problem: Problem, config: RunConfig, size: int, done: int) -> int:
@@ -124,29 +144,34 @@ def _passes_at_once(problem: Problem, config: RunConfig, size: int, done: int) -
     return max(1, min(fitting, left, MAX_PASSES_PER_ORDER, max(4, 3 * done)))
 
 
-def _retire_after_pass(run: RunState, done: int) -> None:
+def _retire_after_pass(run: RunState) -> None:
     """Stop the heads that have a reason to at the end of a pass."""
     run.copy_swept_heads()
     run.score_held_out()
-    _retire_clean_heads(run, done)
-    run.retire_held_out()
-    run.retire_checked(done)
-    run.retire_stalled(done)
-    if run.config.max_iter is not None and done >= run.config.max_iter:
-        run.retire_after(done)
-
-
-def _retire_clean_heads(run: RunState, passes: int) -> None:
-    """Stop the heads that made no update in this pass."""
-    clean = [h for h in run.heads if run.state.counts[h] == run.before[h]]
-    if not clean:
-        return
-    rows = plural(run.problem.n_visited, "row")
-    where = f"in pass {passes}: {rows} visited without an update"
-    if run.config.order == "random":
+    clean = clean_heads(run)
+    if clean and run.config.order == "random":
         clean = heads_without_violation(run, clean)
-        where = f"after pass {passes}: a full scan of {rows} found no violation"
-    run.retire(dict.fromkeys(clean, clean_stop(run, clean, where)))
+    retire_after_pass(run, clean)
+
+
+def clean_heads(run: RunState) -> list[int]:
+    """The running heads that made no update in this pass."""
+    return [h for h in run.heads if run.state.counts[h] == run.before[h]]
+
+
+def retire_after_pass(run: RunState, clean: list[int]) -> None:
+    """Stop the heads that have a reason to at the end of a pass; those in `clean` have no violation left."""
+    rows, passes = plural(run.problem.n_visited, "row"), run.passes
+    if clean:
+        where = f"in pass {passes}: {rows} visited without an update"
+        if run.config.order == "random":
+            where = f"after pass {passes}: a full scan of {rows} found no violation"
+        run.retire(dict.fromkeys(clean, clean_stop(run, clean, where)))
+    run.retire_held_out()
+    run.retire_checked(passes)
+    run.retire_stalled(passes)
+    if run.config.max_iter is not None and passes >= run.config.max_iter:
+        run.retire_after(passes)
 
 
 def prefetch_distance(problem: Problem, order: str, w: FloatArray) -> int:
@@ -161,7 +186,7 @@ def prefetch_distance(problem: Problem, order: str, w: FloatArray) -> int:
     return DENSE_ROWS_AHEAD if order != "cyclic" or row_bytes <= PREFETCH_BYTES else 0
 
 
-def _merge(problem: Problem, start: State, parts: list[tuple[IntArray, RunResult]]) -> RunResult:
+def merge_results(problem: Problem, start: State, parts: list[tuple[IntArray, RunResult]]) -> RunResult:
     """Merge the results of groups of heads."""
     state, durations = copy_state(start), np.zeros(len(start.counts), np.int64)
     sums = None if parts[0][1].sums is None else zero_sums(start)
