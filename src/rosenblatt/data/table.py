@@ -7,7 +7,8 @@ import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -82,7 +83,21 @@ class DataError(ValueError):
             advice = f"use {option}"
         super().__init__(self.problem if advice is None else f"{self.problem}; {advice}")
         self.source, self.sentence, self.line, self.column, self.row = source, sentence, line, column, row
-        self.headers, self.option, self.character = tuple(headers), option, character
+        self.headers, self.option, self.character, self.advice = tuple(headers), option, character, advice
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Workers of a cluster send errors to the client."""
+        places: dict[str, Any] = {"row": self.row, "character": self.character, "option": self.option, "advice": self.advice}
+        error = partial(type(self), **places)
+        return error, (self.source, self.sentence, self.line, self.column, self.headers), {"args": self.args}
+
+    def moved(self, lines: int) -> DataError:
+        """The same error in a file of which the text at hand begins after this number of lines."""
+        line = None if self.line is None else self.line + lines
+        return DataError(
+            self.source, self.sentence, line, self.column, self.headers, row=self.row, character=self.character,
+            option=self.option, advice=self.advice,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Literal, cast
 
@@ -33,112 +35,181 @@ def fit_recipe(chunks: Iterable[MatrixLike | Data | Table], choices: Choices) ->
     head = next(parts, None)
     if head is None:
         raise DataError("X", "there are no rows")
-    everything = itertools.chain([head], parts)
-    if not isinstance(head.features, Table):
-        _refuse_text_features(head, choices)
-    try:
+    learner = RecipeLearner(head, choices)
+    for data in itertools.chain([head], parts):
+        learner.add(data)
+    return learner.finish()
+
+
+class RecipeLearner:
+    """Learns a recipe from consecutive training rows; how they are cut into chunks does not change the result.
+
+    Parameters
+    ----------
+    head : Data
+        The first rows, which decide the kinds of the columns. They are not learned from: add them, too.
+    choices : Choices
+        How columns become features.
+    """
+
+    def __init__(self, head: Data, choices: Choices) -> None:
+        self._source = head.source
+        kind: type[_Learner] = _DenseLearner
         if isinstance(head.features, Table):
-            return _fit_tables(everything, head, choices)
-        if isinstance(head.features, CSRMatrix):
-            return _fit_sparse(everything, head, choices)
-        return _fit_arrays(everything, head, choices)
+            kind = _TableLearner
+        elif isinstance(head.features, CSRMatrix):
+            kind = _SparseLearner
+        if kind is not _TableLearner:
+            _refuse_text_features(head.source, choices)
+        with _errors_of_degree(head.source):
+            self._learner = kind(head, choices)
+
+    def add(self, data: Data) -> None:
+        """Learn from the next rows."""
+        with _errors_of_degree(self._source):
+            self._learner.add(data)
+
+    def finish(self) -> Recipe:
+        """The recipe. Nothing can be added afterwards."""
+        with _errors_of_degree(self._source):
+            return self._learner.finish()
+
+
+@contextlib.contextmanager
+def _errors_of_degree(source: str) -> Iterator[None]:
+    try:
+        yield
     except DegreeError as fault:
-        raise DataError(head.source, str(fault)) from None
+        raise DataError(source, str(fault)) from None
+
+
+class _Learner(ABC):
+    """Learns from rows of one kind."""
+
+    def __init__(self, head: Data, choices: Choices) -> None:
+        self.source, self.choices = head.source, choices
+        self.losses: dict[str, str] = {}
+
+    @abstractmethod
+    def add(self, data: Data) -> None: ...
+
+    @abstractmethod
+    def finish(self) -> Recipe: ...
 
 
 # --- Matrices
 
 
-def _fit_sparse(chunks: Iterable[Data], head: Data, choices: Choices) -> Recipe:
-    statistics = SparseMoments(choices.degree)
-    losses: dict[str, str] = {}
-    for data in chunks:
+class _SparseLearner(_Learner):
+    def __init__(self, head: Data, choices: Choices) -> None:
+        super().__init__(head, choices)
+        self.statistics = SparseMoments(choices.degree)
+
+    def add(self, data: Data) -> None:
         _check_kind(data, CSRMatrix)
-        losses = data.losses | losses
-        statistics.add(cast(CSRMatrix, data.features))
-    _check_statistics(head, statistics)
-    scaling = choose_scaling(statistics, choices.scale, statistics.density)
-    columns, facts = statistics.polynomial.columns, None
-    if columns <= MAX_SPARSE_COLUMNS:
-        low, high = statistics.minimum[:columns], statistics.maximum[:columns]
-        facts = facts_of(statistics.rows, low, high, np.zeros(columns, np.int64))
-    numbers = Numbers(columns, choices.degree, None, scaling.shift, scaling.divide)
-    notes = (*loss_notes(losses), *scaling.note(choices.scale))
-    first = 1 if choices.first is None else choices.first
-    return Recipe("sparse", numbers, first=first, notes=notes, facts=facts, scale=scaling.kind)
+        self.losses = data.losses | self.losses
+        self.statistics.add(cast(CSRMatrix, data.features))
+
+    def finish(self) -> Recipe:
+        statistics, choices = self.statistics, self.choices
+        _check_statistics(self.source, statistics)
+        scaling = choose_scaling(statistics, choices.scale, statistics.density)
+        columns, facts = statistics.polynomial.columns, None
+        if columns <= MAX_SPARSE_COLUMNS:
+            low, high = statistics.minimum[:columns], statistics.maximum[:columns]
+            facts = facts_of(statistics.rows, low, high, np.zeros(columns, np.int64))
+        numbers = Numbers(columns, choices.degree, None, scaling.shift, scaling.divide)
+        notes = (*loss_notes(self.losses), *scaling.note(choices.scale))
+        first = 1 if choices.first is None else choices.first
+        return Recipe("sparse", numbers, first=first, notes=notes, facts=facts, scale=scaling.kind)
 
 
-def _fit_arrays(chunks: Iterable[Data], head: Data, choices: Choices) -> Recipe:
-    columns = head.features.shape[1]
-    statistics = NumberStatistics(columns, {}, choices)
-    losses: dict[str, str] = {}
-    for data in chunks:
-        losses = data.losses | losses
+class _DenseLearner(_Learner):
+    def __init__(self, head: Data, choices: Choices) -> None:
+        super().__init__(head, choices)
+        self.columns = int(head.features.shape[1])
+        self.statistics = NumberStatistics(self.columns, {}, choices)
+
+    def add(self, data: Data) -> None:
+        self.losses = data.losses | self.losses
         _check_kind(data, np.ndarray)
-        if data.features.shape[1] != columns:
-            raise DataError(
-                data.source, f"rows have {plural(data.features.shape[1], 'column')}, but earlier rows have {count(columns)}"
-            )
-        statistics.add_array(cast(FloatArray, data.features))
-    statistics.moments.finish()
-    _check_statistics(head, statistics.moments)
-    numbers, scaling = statistics.numbers(keep_some=True)
-    names, missing = NumberedColumns(columns, choices.first or 0), statistics.missing.tolist()
-    constant = [name for name, used in zip(names, without_unused(numbers)[1].tolist(), strict=True) if not used]
-    filled = {name: n for name, n in zip(names, missing, strict=True) if n and name not in set(constant)}
-    notes = (
-        *loss_notes(losses),
-        *constant_notes(constant, all_of_them=choices.drop_constant and not statistics.varies),
-        *missing_notes(filled, choices.fill, choices.missing_indicator, (), ()),
-        *scaling.note(choices.scale),
-    )
-    first = choices.first or 0
-    return Recipe("dense", numbers, first=first, notes=notes, facts=statistics.facts(), scale=scaling.kind)
+        found = int(data.features.shape[1])
+        if found != self.columns:
+            raise DataError(data.source, f"rows have {plural(found, 'column')}, but earlier rows have {count(self.columns)}")
+        self.statistics.add_array(cast(FloatArray, data.features))
+
+    def finish(self) -> Recipe:
+        statistics, choices = self.statistics, self.choices
+        statistics.moments.finish()
+        _check_statistics(self.source, statistics.moments)
+        numbers, scaling = statistics.numbers(keep_some=True)
+        names, missing = NumberedColumns(self.columns, choices.first or 0), statistics.missing.tolist()
+        constant = [name for name, used in zip(names, without_unused(numbers)[1].tolist(), strict=True) if not used]
+        filled = {name: n for name, n in zip(names, missing, strict=True) if n and name not in set(constant)}
+        notes = (
+            *loss_notes(self.losses),
+            *constant_notes(constant, all_of_them=choices.drop_constant and not statistics.varies),
+            *missing_notes(filled, choices.fill, choices.missing_indicator, (), ()),
+            *scaling.note(choices.scale),
+        )
+        first = choices.first or 0
+        return Recipe("dense", numbers, first=first, notes=notes, facts=statistics.facts(), scale=scaling.kind)
 
 
 # --- Tables
 
 
-def _fit_tables(chunks: Iterable[Data], head: Data, choices: Choices) -> Recipe:
-    names = _table(head).names
-    declared: dict[str, Literal["words", "names"]] = {
-        **dict.fromkeys(choices.text, "words"), **dict.fromkeys(choices.categorical, "names"),
-    }  # fmt: skip
-    strings: dict[str, StringStatistics] = {}
-    numeric: list[str] = []
-    for name, cells in zip(names, _table(head).columns, strict=True):
-        if name in declared or cells.dtype.kind == "O":
-            strings[name] = StringStatistics(
-                head.source,
-                name,
-                declared.get(name),
-                may_drop=choices.drop_constant,
-                text_kinds=choices.text_kinds,
-                in_memory=choices.in_memory,
-            )
-        else:
-            numeric.append(name)
-    dates = {name: kind for name, kind in head.dates.items() if name in numeric}
-    statistics = NumberStatistics(len(numeric), {numeric.index(name): kind for name, kind in dates.items()}, choices)
-    losses: dict[str, str] = {}
-    for data in chunks:
-        losses = data.losses | losses
+class _TableLearner(_Learner):
+    def __init__(self, head: Data, choices: Choices) -> None:
+        super().__init__(head, choices)
+        table = _table(head)
+        declared: dict[str, Literal["words", "names"]] = {
+            **dict.fromkeys(choices.text, "words"), **dict.fromkeys(choices.categorical, "names"),
+        }  # fmt: skip
+        self.names = table.names
+        self.strings: dict[str, StringStatistics] = {}
+        self.numeric: list[str] = []
+        for name, cells in zip(table.names, table.columns, strict=True):
+            if name in declared or cells.dtype.kind == "O":
+                self.strings[name] = StringStatistics(
+                    head.source,
+                    name,
+                    declared.get(name),
+                    may_drop=choices.drop_constant,
+                    text_kinds=choices.text_kinds,
+                    in_memory=choices.in_memory,
+                )
+            else:
+                self.numeric.append(name)
+        self.dates = {name: kind for name, kind in head.dates.items() if name in self.numeric}
+        dates = {self.numeric.index(name): kind for name, kind in self.dates.items()}
+        self.statistics = NumberStatistics(len(self.numeric), dates, choices)
+
+    def add(self, data: Data) -> None:
+        self.losses = data.losses | self.losses
         table = _table(data)
-        if table.names != names:
-            raise DataError(data.source, f"columns are {quoted_list(table.names)}, but earlier rows have {quoted_list(names)}")
-        columns = dict(zip(names, table.columns, strict=True))
-        for name, column in strings.items():
+        if table.names != self.names:
+            raise DataError(
+                data.source, f"columns are {quoted_list(table.names)}, but earlier rows have {quoted_list(self.names)}"
+            )
+        columns = dict(zip(self.names, table.columns, strict=True))
+        for name, column in self.strings.items():
             column.add(as_strings(columns[name]))
-        statistics.add([as_numbers(columns[name], data, name) for name in numeric], data.n_rows)
-    statistics.moments.finish()
-    _check_statistics(head, statistics.moments)
-    blocks = tuple(column.finish() for column in strings.values())
-    if not any(isinstance(block, TextFeatures) for block in blocks):
-        _refuse_text_features(head, choices)
-    lost = {name: losses[name] for name in numeric if name in losses}
-    found = loss_notes(lost, {name for name in lost if statistics.is_identifier(numeric.index(name), name)})
-    whole = Recipe("table", Numbers(len(numeric)), names=names, number_names=tuple(numeric), strings=blocks, notes=found)
-    return _complete(whole, statistics, strings, dates)
+        self.statistics.add([as_numbers(columns[name], data, name) for name in self.numeric], data.n_rows)
+
+    def finish(self) -> Recipe:
+        statistics, numeric = self.statistics, self.numeric
+        statistics.moments.finish()
+        _check_statistics(self.source, statistics.moments)
+        blocks = tuple(column.finish() for column in self.strings.values())
+        if not any(isinstance(block, TextFeatures) for block in blocks):
+            _refuse_text_features(self.source, self.choices)
+        lost = {name: self.losses[name] for name in numeric if name in self.losses}
+        found = loss_notes(lost, {name for name in lost if statistics.is_identifier(numeric.index(name), name)})
+        whole = Recipe(
+            "table", Numbers(len(numeric)), names=self.names, number_names=tuple(numeric), strings=blocks, notes=found
+        )
+        return _complete(whole, statistics, self.strings, self.dates)
 
 
 def _complete(
@@ -214,16 +285,16 @@ def _check_kind(data: Data, kind: type) -> None:
         raise DataError(data.source, f"rows are of type {found}, but earlier rows are of type {expected}")
 
 
-def _refuse_text_features(head: Data, choices: Choices) -> None:
+def _refuse_text_features(source: str, choices: Choices) -> None:
     """Raise DataError if features of text were requested, since no column is text."""
     if choices.text_features != AUTO_TEXT:
         sentence = f"--text-features {choices.text_features}: no column is text"
-        raise DataError(head.source, sentence, option="--text", advice="name a column of text with --text")
+        raise DataError(source, sentence, option="--text", advice="name a column of text with --text")
 
 
-def _check_statistics(head: Data, statistics: Moments | SparseMoments) -> None:
+def _check_statistics(source: str, statistics: Moments | SparseMoments) -> None:
     if not statistics.rows:
-        raise DataError(head.source, "there are no rows")
+        raise DataError(source, "there are no rows")
     if not np.isfinite(statistics.largest).all():
         subject = "a product of columns" if statistics.polynomial.degree > 1 else "a number"
-        raise DataError(head.source, f"{subject} is too large (over 1.8e308)")
+        raise DataError(source, f"{subject} is too large (over 1.8e308)")

@@ -10,7 +10,7 @@ import contextlib
 import struct
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from . import Options
 from .arrow_columns import (
     Flattening,
     cells_of,
+    content_of,
     is_exact,
     is_moment,
     is_truth,
@@ -53,8 +54,97 @@ def _stored(source: Source) -> int:
     return max(source.size or 0, source.position)
 
 
-def arrow_chunks(source: Source, options: Options, size: int, kind: str, *, whole: bool = False) -> Iterator[Data]:
-    """Yield consecutive rows in chunks of about `size` bytes in memory; `whole`: the caller keeps all of them."""
+class ArrowForm(NamedTuple):
+    """What the first rows of a file decide, for other files of the same form, or for parts of a file."""
+
+    source: str  # the file
+    layout: TypedLayout
+    contents: dict[str, str]  # of each flat column, see `content_of`
+    lengths: dict[str, int]  # of the lists that became columns
+
+
+class Section(NamedTuple):
+    """Some of the row groups of a Parquet file, or of the batches of an Arrow file."""
+
+    start: int
+    stop: int
+
+
+def form_of_arrow(source: Source, options: Options, kind: str) -> ArrowForm:
+    """The form of a file, by its first rows."""
+    with _opened(source, options, kind) as file:
+        return _form_of(source, options, file)[0]
+
+
+def _form_of(source: Source, options: Options, file: _Parquet | _Arrow) -> tuple[ArrowForm, Flattening]:
+    first, flattening = file.head(), Flattening(source.name, options)
+    names = flattening.names(first)
+    columns = list(flattening.columns(first, 0).values())
+    layout = lay_out_typed(source.name, names, options, lambda c: sample(columns[c]))
+    contents = {name: content_of(column) for name, column in zip(names, columns, strict=True)}
+    return ArrowForm(source.name, layout, contents, flattening.lengths), flattening
+
+
+def _flattening_as(form: ArrowForm, source: str, schema: Any, options: Options) -> Flattening:
+    """The flattening of a file of a known form; raises DataError if its columns are others."""
+    flattening = Flattening(source, options, form.lengths)
+    names = flattening.names(schema.empty_table())
+    different = [name for name in (*form.contents, *names) if (name in form.contents) != (name in names)]
+    if different:
+        sentence = f"the column is not in {form.source}" if different[0] in names else f"the column of {form.source} is missing"
+        raise DataError(source, sentence, column=different[0], advice="all files must have the same columns")
+    for name, column in flattening.columns(schema.empty_table(), 0).items():
+        found, expected = content_of(column), form.contents[name]
+        if found != expected and "nothing" not in (found, expected):
+            raise DataError(source, f"the column holds {found}, but {expected} in {form.source}", column=name)
+    return flattening
+
+
+def sections_of(source: Source, options: Options, kind: str, size: int) -> list[Section]:
+    """Consecutive sections of a file, of about `size` bytes of rows each; no rows are read."""
+    with _opened(source, options, kind) as file:
+        sections, held = [Section(0, 0)], 0
+        for at, stored in enumerate(file.sizes()):
+            if held and held + stored > size:
+                sections.append(Section(at, at))
+                held = 0
+            sections[-1] = sections[-1]._replace(stop=at + 1)
+            held += stored
+        return sections
+
+
+def arrow_chunks(
+    source: Source, options: Options, size: int, kind: str, *, whole: bool = False, form: ArrowForm | None = None,
+    section: Section | None = None,
+) -> Iterator[Data]:  # fmt: skip
+    """Yield consecutive rows in chunks of about `size` bytes in memory; `whole`: the caller keeps all of them.
+
+    form : that of another file, which decides how this one is read; it may have no rows.
+    section : the part of the file to read.
+    """
+    with _opened(source, options, kind, whole) as file:
+        if form is None:
+            (_, layout, contents, _), flattening = _form_of(source, options, file)
+        else:
+            layout, contents = form.layout, form.contents
+            flattening = _flattening_as(form, source.name, file.schema, options)
+        roots, names = flattening.roots, list(contents)
+        used = {roots[names[c]] for c in (*layout.features, *([] if layout.label is None else [layout.label]))}
+        start = done = 0 if section is None else file.rows_before(section.start)
+        losses: dict[str, str] = {}
+        for batch in file.batches(sorted(used), max(1, min(MAX_BATCH_ROWS, size // max(1, 16 * len(used)))), section):
+            if batch.num_rows:
+                flat = flattening.columns(batch, done)
+                losses = {name: text for name in layout.names for text in lost_integers(flat[name])} | losses
+                yield replace(_data(source.name, flat, names, layout, options, done), losses=losses)
+                done += batch.num_rows
+        if done == start and form is None:
+            raise DataError(source.name, "the file has no rows")
+
+
+@contextlib.contextmanager
+def _opened(source: Source, options: Options, kind: str, whole: bool = False) -> Iterator[_Parquet | _Arrow]:
+    """A file; errors of pyarrow are raised as DataError."""
     try:
         import pyarrow as pa
     except ImportError:
@@ -62,22 +152,7 @@ def arrow_chunks(source: Source, options: Options, size: int, kind: str, *, whol
     try:
         limit = MemoryLimit(source.name, options)
         source.limit_expansion(limit)  # a compressed file is held in memory
-        file = _Parquet(source, limit) if kind == "parquet" else _Arrow(source, limit, whole)
-        first, flattening = file.head(), Flattening(source.name, options)
-        names = flattening.names(first)
-        columns = list(flattening.columns(first, 0).values())
-        layout = lay_out_typed(source.name, names, options, lambda c: sample(columns[c]))
-        used = {flattening.roots[c] for c in (*layout.features, *([] if layout.label is None else [layout.label]))}
-        done = 0
-        losses: dict[str, str] = {}
-        for batch in file.batches(sorted(used), max(1, min(MAX_BATCH_ROWS, size // max(1, 16 * len(used))))):
-            if batch.num_rows:
-                flat = flattening.columns(batch, done)
-                losses = {name: text for name in layout.names for text in lost_integers(flat[name])} | losses
-                yield replace(_data(source.name, flat, names, layout, options, done), losses=losses)
-                done += batch.num_rows
-        if not done:
-            raise DataError(source.name, "the file has no rows")
+        yield _Parquet(source, limit) if kind == "parquet" else _Arrow(source, limit, whole)
     except DataError:
         raise
     except (pa.ArrowException, *FAULTS) as fault:
@@ -97,9 +172,18 @@ class _Parquet:
     def head(self) -> Any:
         return next(self._file.iter_batches(batch_size=TYPED_SAMPLE_ROWS), None) or self.schema.empty_table()
 
-    def batches(self, columns: list[int], rows: int) -> Iterator[Any]:
+    def sizes(self) -> Iterator[int]:
+        """The bytes of each row group, without compression."""
+        return (self._file.metadata.row_group(i).total_byte_size for i in range(self._file.num_row_groups))
+
+    def rows_before(self, group: int) -> int:
+        return sum(self._file.metadata.row_group(i).num_rows for i in range(group))
+
+    def batches(self, columns: list[int], rows: int, section: Section | None) -> Iterator[Any]:
         # Columns are selected by name, because the fields of a nested column have numbers of their own.
-        yield from self._file.iter_batches(batch_size=rows, columns=[self.schema.names[i] for i in columns], use_threads=False)
+        names = [self.schema.names[i] for i in columns]
+        groups = None if section is None else list(range(*section))
+        yield from self._file.iter_batches(batch_size=rows, columns=names, use_threads=False, row_groups=groups)
 
 
 class _Arrow:
@@ -112,9 +196,11 @@ class _Arrow:
         self._file = self._raw.read(6) == b"ARROW1"
         self._raw.seek(FILE_HEAD_BYTES if self._file else 0)
         total = 0
+        self._sizes = []
         for size in declared_sizes(self._raw):
             limit.check(size)
             total += size
+            self._sizes.append(size)
             if whole:
                 limit.check_expansion(total, _stored(source))
         self.schema = self._open().schema
@@ -129,8 +215,19 @@ class _Arrow:
                 break
         return self._tables.from_batches(batches, self.schema).slice(0, TYPED_SAMPLE_ROWS)
 
-    def batches(self, columns: list[int], rows: int) -> Iterator[Any]:
-        for batch in self._all():
+    def sizes(self) -> Iterator[int]:
+        """The bytes of each batch; of a stream, which has no list of them, those of all batches."""
+        if not self._file:
+            return iter([sum(self._sizes)])
+        n = self._open().num_record_batches
+        return iter(self._sizes if len(self._sizes) == n else [sum(self._sizes) // max(1, n)] * n)  # dictionaries lie between
+
+    def rows_before(self, batch: int) -> int:
+        reader = self._open() if self._file else None
+        return 0 if reader is None else sum(reader.get_batch(i).num_rows for i in range(batch))
+
+    def batches(self, columns: list[int], rows: int, section: Section | None) -> Iterator[Any]:
+        for batch in self._all(section if self._file else None):
             for start in range(0, batch.num_rows, rows):
                 yield batch.select(columns).slice(start, rows)
 
@@ -140,9 +237,10 @@ class _Arrow:
         self._raw.seek(0)
         return pa.ipc.open_file(self._raw) if self._file else pa.ipc.open_stream(self._raw)
 
-    def _all(self) -> Iterator[Any]:
+    def _all(self, section: Section | None = None) -> Iterator[Any]:
         reader = self._open()
-        for batch in (reader.get_batch(i) for i in range(reader.num_record_batches)) if self._file else reader:
+        numbers = range(*section) if section is not None else range(reader.num_record_batches) if self._file else None
+        for batch in reader if numbers is None else map(reader.get_batch, numbers):
             batch.validate(full=True)
             yield batch
 

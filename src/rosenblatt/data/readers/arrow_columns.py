@@ -9,7 +9,7 @@ Strings   Strings and dictionaries of strings, and what is declared as text or c
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,14 +32,14 @@ PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 class Flattening:
-    """Makes flat columns of those of a file; the first batch decides the lengths of lists."""
+    """Makes flat columns of those of a file; the first batch decides the lengths of lists, unless they are given."""
 
-    def __init__(self, source: str, options: Options) -> None:
+    def __init__(self, source: str, options: Options, lengths: Mapping[str, int] | None = None) -> None:
         self.source = source
         self._ignored, self._text = frozenset(options.ignore), frozenset(options.text)
         self._wanted = None if options.required is None else prefixes((*options.required, options.label or ""))
-        self._lengths: dict[str, int] = {}
-        self.roots: list[int] = []  # for each flat column, the position of the column that it is part of
+        self.lengths = dict(lengths or {})
+        self.roots: dict[str, int] = {}  # for each flat column, the position of the column that it is part of
 
     def names(self, first: Any) -> list[str]:
         """The names of the flat columns, by the first batch."""
@@ -47,7 +47,7 @@ class Flattening:
         for root, name in enumerate(first.schema.names):
             for flat, _ in self._flat(name, first.column(root), 0):
                 names.append(flat)
-                self.roots.append(root)
+                self.roots[flat] = root
         if len(names) > MAX_COLUMNS:
             raise DataError(self.source, f"the file has {count(len(names))} columns; the limit is {count(MAX_COLUMNS)}")
         return names
@@ -84,7 +84,7 @@ class Flattening:
 
         lengths = np.asarray(pc.list_value_length(column).fill_null(-1).to_numpy(zero_copy_only=False))
         known = lengths[lengths >= 0]
-        expected = self._lengths.setdefault(path, int(known[0]) if len(known) else 0)
+        expected = self.lengths.setdefault(path, int(known[0]) if len(known) else 0)
         wrong = np.flatnonzero((lengths >= 0) & (lengths != expected))
         if len(wrong):
             found = count(int(lengths[wrong[0]]))
@@ -105,6 +105,20 @@ def sample(column: Any) -> Array:
         return cells_of("", "", column, is_moment(column))
     except DataError:
         return np.zeros(0)
+
+
+def content_of(column: Any) -> str:
+    """What a column holds, in a word: files that are read together have the same in all."""
+    import pyarrow as pa
+
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_null(kind):
+        return "nothing"
+    if is_moment(column):
+        return "times of day" if pa.types.is_time(kind) else "dates"
+    number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_boolean(kind)
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    return "numbers" if number else "text" if text else str(kind)
 
 
 def is_exact(column: pyarrow.Array) -> bool:

@@ -11,17 +11,17 @@ import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...reporting.text import count, plural
+from ...reporting.text import comma_list, count, plural
 from ..table import Data, DataError
 from . import SEPARATORS, Options
-from .cells import MisquotedError, UnclosedError, records, sniff, split_record
+from .cells import MISSING, MisquotedError, UnclosedError, records, sniff, split_record
 from .columns import Columns
-from .kinds import is_number
-from .layout import Layout, lay_out
+from .kinds import Kind, is_number
+from .layout import MAX_COLUMNS_LISTED, Layout, header_names, lay_out
 from .limits import MemoryLimit
 from .orange import orange_header
 from .sources import Source, extension_of
@@ -36,6 +36,29 @@ COMMENT = ord("|")  # files of C4.5, such as UCI's adult.test, may start with a 
 SEP_LINE = re.compile(rb'"?sep=([^\r\n"])"?[ \t,;]*\r?\n', re.IGNORECASE)  # the first line of some files for Excel
 
 
+class DelimitedForm(NamedTuple):
+    """What the first rows of a file decide, for other files of the same form, or for parts of a file."""
+
+    source: str  # the file
+    delimiter: bytes
+    layout: Layout
+
+
+class _Head(NamedTuple):
+    """The first lines of a file."""
+
+    delimiter: bytes
+    records: list[Record]  # the header is one record
+    options: Options  # with what a header of Orange adds
+    note: str | None
+
+
+def form_of_delimited(source: Source, options: Options) -> DelimitedForm:
+    """The form of a file, by its first rows."""
+    reader = _Reader(source, options, BLOCK_BYTES)
+    return DelimitedForm(source.name, reader.delimiter, reader.layout)
+
+
 def read_delimited(source: Source, options: Options | None = None) -> Data:
     """All rows of a file."""
     options = options or Options()
@@ -45,9 +68,19 @@ def read_delimited(source: Source, options: Options | None = None) -> Data:
     return reader.take()
 
 
-def delimited_chunks(source: Source, options: Options | None = None, size: int = BLOCK_BYTES) -> Iterator[Data]:
-    """Rows of about `size` bytes of the file at a time."""
-    reader = _Reader(source, options or Options(), size)
+def delimited_chunks(
+    source: Source,
+    options: Options | None = None,
+    size: int = BLOCK_BYTES,
+    form: DelimitedForm | None = None,
+    inside: bool = False,
+) -> Iterator[Data]:
+    """Rows of about `size` bytes of the file at a time.
+
+    form : that of another file, which decides how this one is read; it may have no rows.
+    inside : whether the text begins within a file, with a row.
+    """
+    reader = _Reader(source, options or Options(), size, form=form, inside=inside)
     while reader.read_block():
         if reader.columns.rows:
             yield reader.take()
@@ -56,14 +89,23 @@ def delimited_chunks(source: Source, options: Options | None = None, size: int =
 class _Reader:
     """Parses a file block by block into `Columns`."""
 
-    def __init__(self, source: Source, options: Options, size: int, limit: MemoryLimit | None = None) -> None:
+    def __init__(
+        self, source: Source, options: Options, size: int, limit: MemoryLimit | None = None, form: DelimitedForm | None = None,
+        inside: bool = False,
+    ) -> None:  # fmt: skip
         self.source, self.options, self.size = source, options, size
         self.window = Window(source, max(size, FIRST_BYTES))
         self.text_bytes = self.rows_taken = 0
         self.lines = LineNumbers()
-        if not self.window.fill():
-            raise DataError(source.name, "the file has no rows")
-        self.delimiter, self.layout = self._lay_out()
+        filled = self.window.fill()
+        if form is None:
+            if not filled:
+                raise DataError(source.name, "the file has no rows")
+            self.delimiter, self.layout = self._lay_out()
+        else:
+            self.delimiter, self.layout = form.delimiter, form.layout
+            if filled and not inside:
+                self._pass_header(form)
         self.columns = Columns(self.window, self.layout, options, limit)
         self.forms = {self.layout.names[c]: form for c, form in self.layout.forms.items() if c in self.layout.features}
         found = {name: str(form.kind) for name, form in self.forms.items() if form.kind != "number"}
@@ -71,19 +113,9 @@ class _Reader:
 
     def _lay_out(self) -> tuple[bytes, Layout]:
         """The delimiter and the layout, by the first rows; a header is consumed."""
-        window, options = self.window, self.options
-        self._skip_lines()
-        second = window.buffer.index(b"\n") + 1
-        if window.buffer[0] == COMMENT and window.buffer.find(b"|", second, window.buffer.find(b"\n", second, window.stop)) < 0:
-            window.consume(second)
-        options = self._with_sep_line()
-        kind = options.format or extension_of(self.source.path)
-        delimiter, found = self._first_records(kind)
-        orange, note = None if options.header is False else orange_header([cells for _, cells, _ in found[:3]], kind), None
-        if orange is not None:
-            options, note = orange.apply(options)
-            found = [(found[0][0], list(orange.names), found[orange.lines - 1][2]), *found[orange.lines :]]
-        found = _with_last_name(found)
+        delimiter, found, options, note = self._head()
+        if not found:
+            raise DataError(self.source.name, "the file has no rows")
         width = len(found[0][1])
         alike = next((k for k, (_, cells, _) in enumerate(found) if len(cells) != width), len(found))
         self._check_title(found, alike, delimiter)
@@ -93,8 +125,61 @@ class _Reader:
             self._check_width(found[1][1], width, found[1][0])
         layout = lay_out(self.source.name, [cells for _, cells, _ in found[:alike]], options, delimiter)
         if layout.header:
-            window.consume(found[0][2])
+            self.window.consume(found[0][2])
         return delimiter, layout if note is None else replace(layout, note=f"{note}; {layout.note}")
+
+    def _head(self) -> _Head:
+        """The first records, below lines that are consumed."""
+        window, options = self.window, self.options
+        self._skip_lines()
+        second = window.buffer.index(b"\n") + 1
+        if window.buffer[0] == COMMENT and window.buffer.find(b"|", second, window.buffer.find(b"\n", second, window.stop)) < 0:
+            window.consume(second)
+        options = self._with_sep_line()
+        kind = options.format or extension_of(self.source.path)
+        delimiter, found = self._first_records(kind)
+        if not found:
+            return _Head(delimiter, [], options, None)
+        orange, note = None if options.header is False else orange_header([cells for _, cells, _ in found[:3]], kind), None
+        if orange is not None:
+            options, note = orange.apply(options)
+            found = [(found[0][0], list(orange.names), found[orange.lines - 1][2]), *found[orange.lines :]]
+        return _Head(delimiter, _with_last_name(found), options, note)
+
+    def _pass_header(self, form: DelimitedForm) -> None:
+        """Consume the header of a file of a known form, whose columns must be the same.
+
+        A file that begins with a row instead is the continuation of another.
+        """
+        layout = self.layout
+        self.options = replace(self.options, sep=form.delimiter.decode())
+        found = self._head().records
+        if not layout.header or not found:
+            return
+        cells = found[0][1]
+        if len(cells) == len(layout.names):
+            names = header_names(self.source.name, cells)
+            if names == layout.names:
+                self.window.consume(found[0][2])
+                return
+            if self._is_row(cells):
+                return
+            listed, expected = (comma_list(each, MAX_COLUMNS_LISTED) for each in (names, layout.names))
+            what = "in another order" if sorted(names) == sorted(layout.names) else "others"
+            sentence = f"the columns are {what} than those of {form.source}: {listed} instead of {expected}"
+        else:
+            sentence = f"the line has {plural(len(cells), 'cell')}, but {form.source} has {plural(len(layout.names), 'column')}"
+        line = self.window.line_at(found[0][0])
+        raise DataError(self.source.name, sentence, line, advice="all files must have the same columns in the same order")
+
+    def _is_row(self, cells: list[bytes]) -> bool:
+        """Whether cells are a row, and not a header: the columns of numbers have some, and otherwise missing cells."""
+        numeric = [c for c, kind in enumerate(self.layout.kinds) if kind in (Kind.NUMBER, Kind.FORMATTED)]
+        known = [(cells[c], self.layout.forms.get(c)) for c in numeric if cells[c] not in MISSING]
+        return bool(known) and all(
+            is_number(cell) or (form is not None and form.value(cell.decode("utf-8", "replace")) is not None)
+            for cell, form in known
+        )
 
     def _skip_lines(self) -> None:
         """Consume the lines above the table that the options leave out."""
@@ -137,8 +222,6 @@ class _Reader:
             if len(found) > 1 or not self._lengthen(text):
                 break
             first_bytes = max(2 * first_bytes, 2 * len(text))  # the first record, or the one after a header, is longer
-        if not found:
-            raise DataError(self.source.name, "the file has no rows")
         return delimiter, found
 
     def _lengthen(self, text: bytes) -> bool:

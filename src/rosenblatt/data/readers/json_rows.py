@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...reporting.text import byte_size, count
@@ -48,8 +48,9 @@ class Rows:
     containers : the objects and arrays found so far, by their dotted names, which are not columns themselves.
     """
 
-    def __init__(self, source: Source, options: Options) -> None:
-        self.source, self.containers = source.name, dict[str, int | None]()  # lengths of arrays; None: an object
+    def __init__(self, source: Source, options: Options, containers: Mapping[str, int | None] | None = None) -> None:
+        self.source = source.name
+        self.containers: dict[str, int | None] = dict(containers or {})  # lengths of arrays; None: an object
         self._raw, self._text = source, frozenset(options.text)
         self._ignored = frozenset(options.ignore)
         self._wanted = None if options.required is None else prefixes((*options.required, options.label or ""))
@@ -61,14 +62,12 @@ class Rows:
         self._exact = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, **parsers)
 
     def __iter__(self) -> Iterator[Row]:
-        head = self._raw.peek(HEAD_BYTES).removeprefix(BOM)
-        first = head.lstrip()
-        spans = first[:1] == b"[" or first.partition(b"\n")[0].strip() == b"{"
-        return self._spanning(array=first[:1] == b"[") if spans else self._lines()
+        head = self._raw.peek(HEAD_BYTES).removeprefix(BOM).lstrip()
+        return self._spanning(array=head[:1] == b"[") if spans_lines(head) else self.lines()
 
     # --- One object per line
 
-    def _lines(self) -> Iterator[Row]:
+    def lines(self) -> Iterator[Row]:
         for first_line, block in blocks(self._raw, BLOCK_BYTES):
             for line, raw in enumerate(block.split(b"\n"), first_line):
                 if not raw.strip():
@@ -176,6 +175,12 @@ class Rows:
         sentence = f"the array has {count(length)} values, but {count(before)} in earlier rows: it cannot become columns"
         advice = f"use --ignore {path!r}, or --text {path!r} if they are words"
         raise DataError(self.source, sentence, line, path, option="--ignore", advice=advice)
+
+
+def spans_lines(head: bytes) -> bool:
+    """Whether the rows of a file that begins like this are not one to a line."""
+    first = head.removeprefix(BOM).lstrip()
+    return first[:1] == b"[" or first.partition(b"\n")[0].strip() == b"{"
 
 
 class _Text:

@@ -7,9 +7,10 @@ strings, and the strings of these rows whether they are dates or formatted numbe
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -34,29 +35,58 @@ NUMBER_TYPES: set[type] = {float, Numeral, bool, type(None)}
 STRING_TYPES: set[type] = {str, type(None)}
 
 
+class JsonForm(NamedTuple):
+    """What the first rows of a file decide, for other files of the same form, or for parts of a file."""
+
+    source: str  # the file
+    columns: _Columns
+
+
 def read_jsonl(source: Source, options: Options) -> Data:
     """Read all rows of a file."""
     return join_chunks(limited(jsonl_chunks(source, options, BLOCK_BYTES), MemoryLimit(source.name, options)))
 
 
-def jsonl_chunks(source: Source, options: Options, size: int) -> Iterator[Data]:
-    """Yield consecutive rows in chunks of about `size` bytes."""
+def form_of_jsonl(source: Source, options: Options) -> JsonForm:
+    """The form of a file, by its first rows."""
     read = Rows(source, options)
-    rows = iter(read)
+    columns, _ = _first_columns(source.name, read, iter(read), options)
+    return JsonForm(source.name, columns)
+
+
+def jsonl_chunks(
+    source: Source, options: Options, size: int, form: JsonForm | None = None, inside: bool = False
+) -> Iterator[Data]:
+    """Yield consecutive rows in chunks of about `size` bytes.
+
+    form : that of another file, which decides how this one is read; it may have no rows.
+    inside : whether the text begins within a file that has a row per line.
+    """
+    read = Rows(source, options, None if form is None else form.columns.containers)
+    rows = read.lines() if inside else iter(read)
+    if form is None:
+        columns, first = _first_columns(source.name, read, rows, options)
+        rows = itertools.chain(first, rows)
+    else:
+        columns = form.columns.of_another(source.name, read.containers)
+    done = 0
+    for chunk in _batches(rows, size):
+        yield columns.data(chunk, done)
+        done += len(chunk)
+
+
+def _first_columns(source: str, read: Rows, rows: Iterator[Row], options: Options) -> tuple[_Columns, list[Row]]:
+    """The columns by the first rows, and these rows."""
     first: list[Row] = []
     held = 0
     while len(first) < TYPED_SAMPLE_ROWS and held < MAX_SAMPLE_BYTES and (row := next(rows, None)) is not None:
         first.append(row)
         held += row[1]
     if not first:
-        raise DataError(source.name, "the file has no rows")
+        raise DataError(source, "the file has no rows")
     if len(first) == 1 and options.required is None:
-        _check_not_columns(source.name, first[0], read.containers)
-    columns = _Columns(source.name, first, options, read.containers)
-    done = 0
-    for chunk in _batches(itertools.chain(first, rows), size):
-        yield columns.data(chunk, done)
-        done += len(chunk)
+        _check_not_columns(source, first[0], read.containers)
+    return _Columns(source, first, options, read.containers), first
 
 
 def _check_not_columns(source: str, row: Row, containers: Mapping[str, object]) -> None:
@@ -84,7 +114,7 @@ def _batches(rows: Iterator[Row], size: int) -> Iterator[list[Row]]:
 class _Columns:
     """The columns of a file and their types, which the first rows decide."""
 
-    def __init__(self, source: str, first: list[Row], options: Options, containers: Mapping[str, object]) -> None:
+    def __init__(self, source: str, first: list[Row], options: Options, containers: Mapping[str, int | None]) -> None:
         self.source, self.options = source, options
         names = list(dict.fromkeys(key for _, _, row in first for key in row))
         if len(names) > MAX_COLUMNS:
@@ -106,6 +136,12 @@ class _Columns:
         truths = [name for name in self.layout.names if name not in self.as_strings and self._is_truth(name, first)]
         self.forms: dict[str, Form] = {**self.layout.unusual, **dict.fromkeys(truths, NumberForm(truth=True))}
         self.dates = {} if options.as_written else {name: str(form.kind) for name, form in self.layout.dates.items()}
+
+    def of_another(self, source: str, containers: Mapping[str, int | None]) -> _Columns:
+        """The same columns of another file."""
+        other = copy.copy(self)
+        other.source, other.containers, other.losses = source, containers, {}
+        return other
 
     def _check_size(self, rows: list[Row], width: int) -> None:
         """Raise DataError if the table of some rows, most of whose cells are missing, is far larger than their text."""

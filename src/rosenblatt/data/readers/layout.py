@@ -330,9 +330,14 @@ def _has_header(rows: Cells, below: Sequence[Survey], options: Options) -> bool:
 def _column_names(source: str, first: Sequence[bytes] | None, width: int) -> tuple[str, ...]:
     if first is None:
         return tuple(f"column {c}" for c in range(width))
-    names = tuple(_decode_name(source, cell, c) or f"column {c}" for c, cell in enumerate(first))
+    names = header_names(source, first)
     check_names(source, names, line=1)
     return names
+
+
+def header_names(source: str, cells: Sequence[bytes]) -> tuple[str, ...]:
+    """The names of columns in a header."""
+    return tuple(_decode_name(source, cell, c) or f"column {c}" for c, cell in enumerate(cells))
 
 
 def _decode_name(source: str, cell: bytes, column: int) -> str:

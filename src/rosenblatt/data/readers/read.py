@@ -113,21 +113,36 @@ def chunks(path: str | Path | Source, options: Options | None = None, size: int 
 
 
 def _read(source: Source, options: Options) -> Data:
-    kind = _checked_format(source, options)
-    reader, _ = _readers(kind)
-    data = without_ignored(reader(source, options), options)
-    return _with_absent_columns(_with_encoding(data, source, options), options)
+    reader, _ = _readers(checked_format(source, options))
+    return completed(reader(source, options), source, options, whole=True)
 
 
 def _chunks(source: Source, options: Options, size: int) -> Iterator[Data]:
-    kind = _checked_format(source, options)
-    _, chunk_reader = _readers(kind)
-    for chunk in chunk_reader(source, options, size):
-        data = without_ignored(chunk, options, whole=False)
-        yield _with_absent_columns(_with_encoding(data, source, options), options)
+    _, chunk_reader = _readers(checked_format(source, options))
+    return (completed(chunk, source, options) for chunk in chunk_reader(source, options, size))
 
 
-def _checked_format(source: Source, options: Options) -> str:
+def completed(data: Data, source: Source, options: Options, whole: bool = False) -> Data:
+    """What a reader has read, with what all formats have in common."""
+    data = without_ignored(data, options, whole=whole)
+    return _with_absent_columns(_with_encoding(data, source, options), options)
+
+
+@contextlib.contextmanager
+def unpacked(source: Source, options: Options) -> Iterator[tuple[Source, Options, str | None]]:
+    """The table in a zip archive or a workbook, the options to read it and a note; any other file as it is."""
+    if not _is_container(source, options):
+        yield source, options, None
+        return
+    from .containers import table_in
+
+    with table_in(source, options, None) as table:
+        source.contains(table.source)
+        yield table
+
+
+def checked_format(source: Source, options: Options) -> str:
+    """The format of a file; binary formats are confirmed by its first bytes."""
     kind = format_of(source, options)
     check_first_bytes(source, kind)
     if options.skip_lines and kind not in ("csv", "tsv"):

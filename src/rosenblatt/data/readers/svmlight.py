@@ -111,13 +111,15 @@ def read_svmlight(source: Source, options: Options | None = None) -> Data:
     return reader.take()
 
 
-def svmlight_chunks(source: Source, options: Options | None = None, size: int = BLOCK_BYTES) -> Iterator[Data]:
+def svmlight_chunks(
+    source: Source, options: Options | None = None, size: int = BLOCK_BYTES, *, may_be_empty: bool = False
+) -> Iterator[Data]:
     """Rows of about `size` bytes of the file at a time; the width is given by the largest index so far."""
     reader = _Reader(source, options or Options(), size)
     while reader.read_block():
         if reader.rows:
             yield reader.take()
-    if not reader.rows_taken:
+    if not reader.rows_taken and not may_be_empty:
         raise DataError(source.name, "the file has no rows")
 
 
