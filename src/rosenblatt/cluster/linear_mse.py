@@ -46,6 +46,7 @@ from ..least_squares.moments import (
 from ..progress import ProgressCallback, current_callback
 from .block_set import BlockSet, run_on_block
 from .blocks import Block
+from .learner import count_visited
 from .options import RunOptions
 
 
@@ -105,11 +106,6 @@ def n_heads(blocks: BlockSet) -> int:
 
 def _problem(block: Block, x0: float) -> Problem:
     return block.problem("ovr", x0)
-
-
-def count_visited(block: Block) -> int:
-    """The number of rows that have a weight."""
-    return int(np.count_nonzero(block.weights)) if block.weights.size else block.n_rows
 
 
 def shift_of_block(block: Block, x0: float) -> FloatArray:

@@ -271,7 +271,7 @@ def _lbfgs(
 def _parts(problem: Problem) -> Iterator[tuple[slice, Problem]]:
     """The problem on all rows, or on as many rows as fit into memory."""
     size = problem.n_rows if problem.pages is None else problem.pages.consecutive
-    for start in range(0, problem.n_rows, size):
+    for start in range(0, problem.n_rows, size or 1):
         some, labels = slice(start, min(start + size, problem.n_rows)), problem.labels
         part = Binary(problem.signs[some], labels.weights[some])
         yield some, replace(problem, rows=some_rows(problem.rows, some.start, some.stop), labels=part, visited=None, pages=None)
