@@ -12,6 +12,7 @@ Reference  M. Collins, A. Globerson, T. Koo, X. Carreras and P. Bartlett, JMLR 9
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -26,6 +27,7 @@ from ..kernels.linear.margin_losses import add_squares
 from ..kernels.linear.multinomial import bend_rows, multinomial_gradient, multinomial_product, softmax_rows
 from ..kernels.linear.rows import CSR, EPS, Rows
 from ..parallel import in_order
+from .balanced_shares import balancing_mixture, balancing_shift, least_factor, mixed, normalized, sums_curvature
 from .limits import SolverLimits
 from .logistic import MAX_DENSE_COLUMNS, MAX_SPANS, MAX_SPARSE_COLUMNS, VALUES_PER_SPAN
 from .row_blocks import (
@@ -73,41 +75,28 @@ def shannon_entropy(shares: FloatArray, costs: FloatArray) -> float:
     return -float(costs @ xlogy(shares, shares).sum(axis=1))
 
 
-class MultinomialLoss:
-    """The objective at v, the weights and intercepts of all classes, for `truncated_newton`.
+class JointObjective(ABC):
+    """The objective at v, the weights and intercepts of all classes, for `truncated_newton`, wherever the rows are.
 
     v is classes x (features, 1) for dense rows, (features, 1) x classes for sparse ones, flattened.
     """
 
-    def __init__(
-        self,
-        rows: Rows,
-        codes: IntArray,
-        k: int,
-        costs: FloatArray,
-        x0: float,
-        free: bool,
-        n_jobs: int,
-        longest: float = np.inf,
-    ) -> None:
-        self.rows, self.k, self.x0, self.free, self.n_jobs, self.longest = rows, k, x0, free, n_jobs, longest
-        self.n, self.width, self.sparse = len(codes), rows_width(rows), isinstance(rows, CSR)
-        self.wanted = np.flatnonzero(costs > 0.0)
-        self.codes, self.costs = codes[self.wanted].astype(np.int64), np.ascontiguousarray(costs[self.wanted])
-        self.shape = (self.width + 1, k) if self.sparse else (k, self.width + 1)
+    def __init__(self, width: int, k: int, sparse: bool, x0: float, free: bool, n: int, stored: float) -> None:
+        """The rows that count are n, with so many values stored."""
+        self.width, self.k, self.sparse, self.x0, self.free = width, k, sparse, x0, free
+        self.shape = (width + 1, k) if sparse else (k, width + 1)
         self.penalty = np.ones(self.shape)
         self.of_classes(self.penalty)[:, -1] = 0.0 if free and x0 != 0.0 else 1.0
-        self.shares = np.empty((len(self.wanted), k))
-        self.totals = np.bincount(self.codes, self.costs, k)
-        stored = len(self.wanted) * rows.values.size / max(1, self.n)
-        parts = int(min(MAX_SPANS, stored * k // VALUES_PER_SPAN, stored // (4 * self.width + 1))) or 1
-        self.spans = list(pairwise(np.linspace(0, len(self.wanted), parts + 1).astype(int).tolist()))
-        narrow = self.width <= (MAX_SPARSE_COLUMNS if self.sparse else MAX_DENSE_COLUMNS)
-        self.blocked = narrow
+        self.blocked = width <= (MAX_SPARSE_COLUMNS if sparse else MAX_DENSE_COLUMNS)
         self.has_matrix = False  # the blocks on the diagonal are not all of the Hessian
-        self._sampled_rows = max(MIN_MATRIX_ROWS, MATRIX_ROWS_PER_COLUMN * self.width)
-        work = min(self._sampled_rows, len(self.wanted)) * self.width**2 + self.width**3 / 3.0
+        sampled = max(MIN_MATRIX_ROWS, MATRIX_ROWS_PER_COLUMN * width)
+        self.matrix_step = max(1, n // sampled)  # one row in so many shows the products of columns
+        work = min(sampled, n) * width**2 + width**3 / 3.0
         self.matrix_passes = 1.0 + work / (4.0 * k * max(1.0, stored)) if self.blocked else 5.0
+
+    @abstractmethod
+    def at(self, v: FloatArray) -> tuple[float, FloatArray]:
+        """The objective and its gradient at v."""
 
     def of_classes(self, V: FloatArray) -> FloatArray:
         """Weights in the layout of the rows as classes x (features, 1)."""
@@ -119,6 +108,64 @@ class MultinomialLoss:
         if self.sparse:
             return V[:-1], self.x0 * V[-1]
         return V[:, :-1], self.x0 * V[:, -1]
+
+    def _solve(self, factor: FloatArray, right: FloatArray) -> FloatArray:
+        out = np.empty(self.shape)
+        columns = np.asfortranarray(self.of_classes(right.reshape(self.shape)).T)
+        self.of_classes(out)[:] = solve_factored(factor, columns).T
+        return out.ravel()
+
+    def line_search(self, v: FloatArray, direction: FloatArray) -> float:
+        """A t in (0, 1) with a small slope on the line, by bisection; the slope is negative at 0 and positive at 1."""
+        first, low, high = float(self.at(v)[1] @ direction), 0.0, 1.0
+        for _ in range(MAX_BISECTIONS):
+            middle = 0.5 * (low + high)
+            slope = float(self.at(v + middle * direction)[1] @ direction)
+            if abs(slope) <= FLAT_SHARE * abs(first):
+                return middle
+            low, high = (middle, high) if slope < 0.0 else (low, middle)
+        return high
+
+    def gap_at(self, gradient: FloatArray) -> float:
+        """The gap that `solution` will find, if the intercepts are at their best."""
+        columns = self.of_classes(gradient.reshape(self.shape))
+        counted = columns[:, :-1] if self.free else columns
+        return 0.5 * float(np.square(counted).sum())
+
+    def found(self, v: FloatArray, multipliers: FloatArray, value: float, dual: float) -> Multinomial:
+        """The weights, and intercepts that sum to 0 if they are free."""
+        W, b = self._split(v)
+        W, b = np.array(W.T if self.sparse else W, order="C"), b - b.mean() if self.free else b.copy()
+        return Multinomial(W, b, multipliers, value, dual, 0)
+
+
+class MultinomialLoss(JointObjective):
+    """The objective on rows in memory."""
+
+    def __init__(
+        self,
+        rows: Rows,
+        codes: IntArray,
+        k: int,
+        costs: FloatArray,
+        x0: float,
+        free: bool,
+        n_jobs: int,
+        longest: float = np.inf,
+        penalized: bool = True,
+    ) -> None:
+        """Without `penalized`, it is the sum of the losses alone."""
+        self.rows, self.n_jobs, self.longest, self.n = rows, n_jobs, longest, len(codes)
+        self.wanted = np.flatnonzero(costs > 0.0)
+        self.codes, self.costs = codes[self.wanted].astype(np.int64), np.ascontiguousarray(costs[self.wanted])
+        width, stored = rows_width(rows), len(self.wanted) * rows.values.size / max(1, self.n)
+        super().__init__(width, k, isinstance(rows, CSR), x0, free, len(self.wanted), stored)
+        if not penalized:
+            self.penalty = np.broadcast_to(0.0, self.shape)
+        self.shares: FloatArray = np.empty((len(self.wanted), k))
+        self.totals: FloatArray = np.bincount(self.codes, self.costs, k).astype(np.float64)
+        parts = int(min(MAX_SPANS, stored * k // VALUES_PER_SPAN, stored // (4 * width + 1))) or 1
+        self.spans = list(pairwise(np.linspace(0, len(self.wanted), parts + 1).astype(int).tolist()))
 
     def _dense_blocks(self, start: int, stop: int) -> Iterator[tuple[slice, FloatArray]]:
         """Dense rows in blocks, as float64."""
@@ -198,50 +245,34 @@ class MultinomialLoss:
         The matrix has one block for all classes. With equal probabilities it is the Hessian, where weights sum to zero; later
         each class has its own mean curvature. Some of the rows show the products of columns well enough.
         """
-        penalty = self.of_classes(self.penalty)
         if not self.blocked:
-            squares = penalty.copy()
-            for own, share in zip(squares, self.shares.T, strict=True):
-                bends = self.costs * share * (1.0 - share)
-                add_squares(self.rows, self.wanted, bends, own[:-1])
-                own[-1] += self.x0**2 * float(bends.sum())
-            inverse = 1.0 / self.of_classes(squares).ravel()
+            inverse = 1.0 / self.of_classes(self.diagonal()).ravel()
             return lambda right: right * inverse
-        some = slice(None, None, max(1, len(self.wanted) // self._sampled_rows))
-        p, costs = self.shares[some], self.costs[some] * (float(self.costs.sum()) / float(self.costs[some].sum()))
+        some = np.arange(0, len(self.wanted), self.matrix_step)
+        H = self.mean_curvature(some, float(self.costs.sum()) / float(self.costs[some].sum()))
+        return partial(self._solve, cholesky_factor(H))
+
+    def diagonal(self) -> FloatArray:
+        """The diagonal of the Hessian, classes x (features, 1)."""
+        squares = self.of_classes(self.penalty).copy()
+        for own, share in zip(squares, self.shares.T, strict=True):
+            bends = self.costs * share * (1.0 - share)
+            add_squares(self.rows, self.wanted, bends, own[:-1])
+            own[-1] += self.x0**2 * float(bends.sum())
+        return squares
+
+    def mean_curvature(self, some: IntArray, factor: float) -> FloatArray:
+        """The upper triangle of the mean block of the Hessian on its diagonal, if some rows cost `factor` times as much."""
+        p, costs = self.shares[some], self.costs[some] * factor
         curvatures = p * (1.0 - p)
         blocks = Blocks(self.rows, self.wanted[some], np.ones(len(p)), self.x0, self.width)
-        H = self._curvature(blocks, costs * curvatures.sum(axis=1) / (self.k - 1), penalty[0])
-        return partial(self._solve, cholesky_factor(H))
+        return self._curvature(blocks, costs * curvatures.sum(axis=1) / (self.k - 1), self.of_classes(self.penalty)[0])
 
     def _curvature(self, blocks: Blocks, bends: FloatArray, penalty: FloatArray) -> FloatArray:
         """The upper triangle of a block of the Hessian on the diagonal."""
         H = blocks.gram(bends, self.n_jobs)
         add_to_diagonal(H, penalty)
         return H
-
-    def _solve(self, factor: FloatArray, right: FloatArray) -> FloatArray:
-        out = np.empty(self.shape)
-        columns = np.asfortranarray(self.of_classes(right.reshape(self.shape)).T)
-        self.of_classes(out)[:] = solve_factored(factor, columns).T
-        return out.ravel()
-
-    def line_search(self, v: FloatArray, direction: FloatArray) -> float:
-        """A t in (0, 1) with a small slope on the line, by bisection; the slope is negative at 0 and positive at 1."""
-        first, low, high = float(self.at(v)[1] @ direction), 0.0, 1.0
-        for _ in range(MAX_BISECTIONS):
-            middle = 0.5 * (low + high)
-            slope = float(self.at(v + middle * direction)[1] @ direction)
-            if abs(slope) <= FLAT_SHARE * abs(first):
-                return middle
-            low, high = (middle, high) if slope < 0.0 else (low, middle)
-        return high
-
-    def gap_at(self, gradient: FloatArray) -> float:
-        """The gap that `solution` will find, if the intercepts are at their best."""
-        columns = self.of_classes(gradient.reshape(self.shape))
-        counted = columns[:, :-1] if self.free else columns
-        return 0.5 * float(np.square(counted).sum())
 
     def solution(self, v: FloatArray, value: float) -> Multinomial:
         """The weights, their multipliers and the bounds; `at(v)` was called last."""
@@ -250,16 +281,18 @@ class MultinomialLoss:
         gain, loss = shannon_entropy(shares, self.costs), 0.5 * self._length(signed, value)
         if 2.0 * loss > gain:  # shorter multipliers have a better bound, above 0
             share = 0.5 * gain / loss
-            shares *= share
-            shares[np.arange(len(shares)), self.codes] += 1.0 - share
+            self.shorten(shares, share)
             signed *= share
             gain, loss = shannon_entropy(shares, self.costs), loss * share * share
         dual = gain - loss
         multipliers = np.zeros((self.n, self.k))
         multipliers[self.wanted] = signed
-        W, b = self._split(v)
-        W, b = np.array(W.T if self.sparse else W, order="C"), b - b.mean() if self.free else b.copy()
-        return Multinomial(W, b, multipliers, value, dual, 0)
+        return self.found(v, multipliers, value, dual)
+
+    def shorten(self, shares: FloatArray, share: float) -> None:
+        """Make the multipliers of these probabilities shorter by a factor, in place."""
+        shares *= share
+        shares[np.arange(len(shares)), self.codes] += 1.0 - share
 
     def _signed(self, shares: FloatArray) -> FloatArray:
         """The multipliers C_i ([m = l] - p_im) of the wanted rows."""
@@ -277,34 +310,25 @@ class MultinomialLoss:
                 w = sum_rows(self.rows, self.wanted, own, self.width, self.longest, 0.0)
                 total += float(w @ w)
             return total
-        sums: FloatArray
+        return total + float(np.square(self.sums(signed)).sum())
+
+    def sums(self, signed: FloatArray) -> FloatArray:
+        """sum_i a_im x_i of every class, in the layout of the rows."""
         if self.sparse:
             X = rows_as_matrix(self.rows, 0, self.n)
-            sums = (X if len(self.wanted) == self.n else X[self.wanted]).T @ signed
-        else:
-            sums = np.zeros((self.k, self.width))
-            for part, block in self._dense_blocks(0, len(self.wanted)):
-                np.add(sums, signed[part].T @ block, out=sums)
-        return total + float(np.square(sums).sum())
+            found: FloatArray = (X if len(self.wanted) == self.n else X[self.wanted]).T @ signed
+            return found
+        total = np.zeros((self.k, self.width))
+        for part, block in self._dense_blocks(0, len(self.wanted)):
+            np.add(total, signed[part].T @ block, out=total)
+        return total
 
     def _balanced(self) -> FloatArray:
-        """The probabilities, moved to the sums that a free intercept requires: those of the classes.
-
-        They move along their curvatures if that keeps them positive. The rest is made up by mixing in the shares of the
-        classes, which have these sums, after a change that makes up for the sums of the others.
-        """
+        """The probabilities, moved to the sums that a free intercept requires: those of the classes."""
         p, C = self.shares, self.costs
-        curvature = np.diag(C @ p) - (p * C[:, None]).T @ p
-        shift = np.linalg.lstsq(curvature, C @ p - self.totals, rcond=None)[0]
-        factors = 1.0 - (shift - (p @ shift)[:, None])
-        p = p * factors if float(factors.min()) > 0.0 else p.copy()
-        p /= p.sum(axis=1, keepdims=True)
-        excess = C @ p - self.totals
-        share = min(1.0, 2.0 * float(np.max(np.maximum(excess, 0.0) / self.totals)))
-        if share > 0.0:
-            mixed = np.maximum(self.totals - excess * (1.0 - share) / share, 0.0)
-            p = (1.0 - share) * p + share * mixed / mixed.sum()
-        return p
+        shift = balancing_shift(C @ p, sums_curvature(p, C), self.totals)
+        p = normalized(p, shift if least_factor(p, shift) > 0.0 else None)
+        return mixed(p, *balancing_mixture(C @ p, self.totals))
 
 
 def solve_multinomial(
