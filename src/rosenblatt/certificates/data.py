@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -71,7 +71,7 @@ class Data:
 
     def rows(self) -> Iterator[Row]:
         """All rows, exactly. Raises `ValueError` at the end unless they are those that the digest was computed from."""
-        digest = _RowDigest()
+        digest = RowDigest()
         for block in self.blocks():
             digest.update(block)
             yield from _exact_rows(*block)
@@ -97,7 +97,7 @@ class Data:
     @cached_property
     def sha256(self) -> str:
         """The digest of shape, labels and values; the same for arrays and sparse matrices, float32 and float64."""
-        digest, first = _RowDigest(), 0
+        digest, first = RowDigest(), 0
         for counts, columns, values in self.blocks():
             digest.update((counts, columns, values))
             ends = np.cumsum(counts)
@@ -107,26 +107,40 @@ class Data:
             first += len(counts)
         return self._whole_digest(digest)
 
-    def _whole_digest(self, rows: _RowDigest) -> str:
-        digest = hashlib.sha256(f"rosenblatt data 1\n{self.n_rows} {self.n_columns}\n".encode())
-        for part in rows.parts:
-            digest.update(part.digest())
-        lines = {label: f"{len(label)}:{label}\n".encode() for label in set(self.labels)}
+    def _whole_digest(self, rows: RowDigest) -> str:
+        digest = hashlib.sha256(rows.summary(self.n_rows, self.n_columns))
+        lines = {label: label_line(label) for label in set(self.labels)}
         for start in range(0, self.n_rows, VALUES_PER_BLOCK):
             digest.update(b"".join(map(lines.__getitem__, self.labels[start : start + VALUES_PER_BLOCK])))
         return digest.hexdigest()
 
 
-class _RowDigest:
-    """Digests of the numbers of values per row, of the columns and of the values."""
+class Sha256Like(Protocol):
+    """What is used of `hashlib.sha256`."""
 
-    def __init__(self) -> None:
-        self.parts = [hashlib.sha256() for _ in range(3)]
+    def update(self, content: bytes, /) -> None: ...
+    def digest(self) -> bytes: ...
+
+
+class RowDigest:
+    """Digests of the numbers of values per row, of the columns and of the values; `make` returns a SHA-256."""
+
+    def __init__(self, make: Callable[[], Sha256Like] = hashlib.sha256) -> None:
+        self.parts = [make() for _ in range(3)]
 
     def update(self, block: Block) -> None:
         _check_finite(block[-1])
         for part, column, kind in zip(self.parts, block, ("<i8", "<i8", "<f8"), strict=True):
             part.update(column.astype(kind).tobytes())
+
+    def summary(self, n_rows: int, n_columns: int) -> bytes:
+        """The beginning of what the digest of the data is computed from; the lines of the labels follow."""
+        return f"rosenblatt data 1\n{n_rows} {n_columns}\n".encode() + b"".join(part.digest() for part in self.parts)
+
+
+def label_line(label: str) -> bytes:
+    """A label as the digest reads it."""
+    return f"{len(label)}:{label}\n".encode()
 
 
 def _check_sparse_block(ends: Array, columns: Array, values: Array, n_columns: int) -> None:

@@ -138,7 +138,7 @@ def fit(
             return None if learner._class_weight is None else weights_of_classes(learner._class_weight, classes, counts)
 
         blocks = open_blocks(engine, sources, class_weights, any_order=learner._takes_unsorted_columns)
-        stack.enter_context(_report_work(blocks))
+        stack.enter_context(report_work(blocks))
         learner.__dict__.pop("feature_names_in_", None)
         learner.n_features_in_, learner.classes_ = blocks.n_features, blocks.classes
         run(learner, blocks, options)
@@ -176,7 +176,7 @@ def _with_checkpoint(
 
 
 @contextmanager
-def _report_work(blocks: BlockSet) -> Iterator[None]:
+def report_work(blocks: BlockSet) -> Iterator[None]:
     """Add the rows visited a second, and what was sent, to the progress that is reported."""
     callback = current_callback()
     if callback is None:

@@ -104,6 +104,23 @@ def certify(
     started = time.monotonic()
     seconds = math.inf if time_limit is None else check_number("time_limit", time_limit)
     given = validated_rows(X, y, "certify")
+    return certify_rows(given, bool(fit_intercept), started, seconds, likelihood=bool(likelihood), verbose=bool(verbose))
+
+
+def certify_rows(
+    given: LabeledRows,
+    fit_intercept: bool,
+    started: float,
+    seconds: float,
+    *,
+    likelihood: bool = False,
+    verbose: bool = False,
+    refines: bool = True,
+) -> Certificate:
+    """`certify` for validated rows; `started` is the time of `time.monotonic` from which the limit in seconds counts.
+
+    refines : whether margins that floats leave inaccurate are computed again in fractions.
+    """
     deadline = started + seconds
     _ = given.data.sha256  # part of every certificate, and so computed before the search, which gets the rest of the time
     # The search leaves time to check planes, unless that takes more than half of it; a clash is checked in no time.
@@ -111,7 +128,8 @@ def certify(
     reserve = max(_seconds_to_check(given), MIN_CHECK_SHARE * left if left < math.inf else 0.0)
     search_deadline = deadline - (reserve if reserve < left / 2 else 0.0)
     kind = TwoClasses if given.n_classes == 2 else SeveralClasses
-    prover = kind(given, bool(fit_intercept), search_deadline, bool(verbose))
+    prover = kind(given, fit_intercept, search_deadline, verbose)
+    prover.refines = refines
     try:
         with one_blas_thread(), run_until(deadline - min(_seconds_for_bounds(given), MAX_BOUNDS_SHARE * seconds)):
             certificate = prover.certificate()
@@ -189,6 +207,12 @@ def validated_rows(X: MatrixLike, y: npt.ArrayLike, caller: str, max_classes: in
     if labels.dtype.kind not in "biuSU":
         check_classification_targets(labels)
     classes, codes = classes_and_codes(labels)
+    check_classes(classes, caller, max_classes)
+    return LabeledRows(rows, labels, classes, codes)
+
+
+def check_classes(classes: Array, caller: str, max_classes: int | None = None) -> None:
+    """Raise `ValueError` unless there are two or more classes whose names differ. `caller` is the function named in errors."""
     if len(classes) < 2:
         raise ValueError(f"{caller} needs at least two classes, but y has only one: {classes.tolist()[0]!r}")
     if max_classes is not None and len(classes) > max_classes:
@@ -200,7 +224,6 @@ def validated_rows(X: MatrixLike, y: npt.ArrayLike, caller: str, max_classes: in
         "".join(names).encode()
     except UnicodeEncodeError:
         raise ValueError(f"a label of y cannot be encoded as UTF-8, got {classes.tolist()}; rename it") from None
-    return LabeledRows(rows, labels, classes, codes)
 
 
 def exact_rows(X: MatrixLike) -> Matrix:

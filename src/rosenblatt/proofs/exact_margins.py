@@ -53,6 +53,17 @@ def least_score(X: Matrix, rows: IntArray, plus: Plane, minus: Plane | None = No
     return min(_score(X, int(i), plane) for i in np.asarray(rows)[candidates]) / denominator
 
 
+def least_margin(X: Matrix, codes: IntArray, planes: Sequence[Plane]) -> Fraction:
+    """The smallest margin over all rows, exactly, not divided by the norm of the planes. Some classes may have no rows."""
+    if len(planes) == 1:
+        sides: list[tuple[int, Plane, Plane | None]] = [(0, negated(planes[0]), None), (1, planes[0], None)]
+    else:
+        k = range(len(planes))
+        sides = [(own, planes[own], planes[z]) for own in k for z in k if z != own]
+    members = {int(own): np.flatnonzero(codes == own) for own in np.unique(codes)}
+    return min(least_score(X, members[own], plus, minus) for own, plus, minus in sides if own in members)
+
+
 def squared_norm(planes: Iterable[Plane], counted: bool) -> Fraction:
     """The squared norm of all planes together; `counted`: whether the intercepts count."""
     numbers = [f for plane in planes for f in (*plane.weights.values(), *([plane.intercept] if counted else []))]

@@ -34,6 +34,7 @@ from .exact_margins import (
     convex_fractions,
     equal_rows,
     largest_value,
+    least_margin,
     least_score,
     longest_row,
     negated,
@@ -75,6 +76,7 @@ class Prover(ABC):
         self.given, self.intercept, self.deadline, self.verbose = given, intercept, deadline, verbose
         self.separators: Sequence[Plane] | None = None  # planes known to separate
         self.known_pairs: Sequence[Pair] = ()  # balanced pairs of the last bound with a free intercept
+        self.refines = True  # whether margins that floats leave inaccurate are computed again in fractions
 
     @cached_property
     def about(self) -> About:
@@ -85,7 +87,9 @@ class Prover(ABC):
     @property
     def budget(self) -> WorkBudget:
         """The budget: unlimited if the verdict depends on it, a few seconds if it only adds digits to a margin."""
-        return WorkBudget(math.inf, self.deadline) if self.separators is None else WorkBudget(deadline=self.deadline)
+        if self.separators is None:
+            return WorkBudget(math.inf, self.deadline)
+        return WorkBudget(deadline=self.deadline) if self.refines else WorkBudget(0.0, self.deadline)
 
     def certificate(self) -> Certificate:
         try:
@@ -123,7 +127,7 @@ class Prover(ABC):
             return True
         if not isinstance(ceiling, Margin):
             return False
-        return ceiling.gap == 0 or (ceiling.gap <= MAX_GAP and len(ceiling.pairs) > MAX_PAIRS_ALWAYS_EXACT)
+        return not self.refines or ceiling.gap == 0 or (ceiling.gap <= MAX_GAP and len(ceiling.pairs) > MAX_PAIRS_ALWAYS_EXACT)
 
     def _decide(self, rows: SignedRows, places: IntArray, weights: FloatArray, ceiling: Ceiling) -> Decision | None:
         """In fractions: whether the hulls intersect, or, if a plane was found, their nearest points."""
@@ -172,12 +176,7 @@ class Prover(ABC):
 
     def least(self, planes: Sequence[Plane]) -> Fraction:
         """The smallest margin over all rows, not divided by the norm of the planes."""
-        X, codes = self.given.X, self.given.codes
-        members = [np.flatnonzero(codes == c) for c in range(self.given.n_classes)]
-        if len(planes) == 1:
-            return min(least_score(X, members[1], planes[0]), least_score(X, members[0], negated(planes[0])))
-        k = range(len(planes))
-        return min(least_score(X, members[own], planes[own], planes[z]) for own in k for z in k if z != own)
+        return least_margin(self.given.X, self.given.codes, planes)
 
 
 # --- two classes -----------------------------------------------------------------------------------------------------------
