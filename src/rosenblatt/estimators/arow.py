@@ -343,6 +343,7 @@ class AROW(EarlyStopping, LinearClassifier):
         return fit_second_order(problem, arow_rule(float(self.r)), config, start)
 
     def _set(self, weights: GaussianWeights, classes: Array, stop: Stop, passes: int) -> None:
+        self.__dict__.pop("mixing_", None)
         self._gaussian, self.classes_, self.stop_, self.n_iter_ = weights, classes, stop, passes
         self.coef_, self.intercept_, self.variances_ = (
             weights.weights.copy(),

@@ -267,19 +267,18 @@ class NonlinearMSE(OnlineClassifier):
         return replace(config, step=self._auto)
 
     def _auto_step(self, problem: Problem) -> float:
-        total = total_sqnorm(problem)
+        heaviest = float(problem.labels.weights.max(initial=0.0)) or 1.0
+        return self._safe_step(total_sqnorm(problem), problem.total_weight, heaviest)
+
+    def _safe_step(self, total: float, weight: float, heaviest: float) -> float:
+        """Return the step for rows of this sum of squared lengths, total weight and largest weight."""
         if not total < np.inf:
             raise ValueError("step='auto' depends on the squared length of the rows, which overflowed: scale the features")
         safe = 1.0 / (MAX_CURVATURE[self.activation] * total) if total > 0.0 else 1.0
         if self.solver == "batch":
             return safe
         # The heaviest row limits the step: a step that overshoots leaves rows misclassified permanently.
-        c = problem.labels.weights
-        return (
-            safe
-            * problem.total_weight
-            * (1.0 if self.solver == "batch-mean" else ONLINE_STEP_SHARE / float(c.max(initial=0.0) or 1.0))
-        )
+        return safe * weight * (1.0 if self.solver == "batch-mean" else ONLINE_STEP_SHARE / heaviest)
 
     def _learn(self, problem: Problem, classes: Array, check_finite: Callable[[], None]) -> Self:
         self.__dict__.pop("_auto", None)

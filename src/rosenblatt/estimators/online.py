@@ -157,10 +157,14 @@ class OnlineClassifier(EarlyStopping, LinearClassifier):
 
     def _solve(self, problem: Problem, config: RunConfig, start: State, sums: State | None) -> RunResult:
         rule = self._rule(problem)
+        self._continue_counts(rule, start)
+        return solve(problem, rule, config, start, sums)
+
+    def _continue_counts(self, rule: Rule, start: State) -> None:
+        """Count the updates before a warm start, if the rule depends on their number."""
         if self.warm_start and "_run" in self.__dict__ and reads_norms(rule):
             before = self._run.state.counts  # the weights are those of all updates since w = 0
             start.counts[:] = before if before.shape == start.counts.shape else before.sum()
-        return solve(problem, rule, config, start, sums)
 
     def _proofs(self, problem: Problem, classes: Array, start: State) -> Proofs | None:
         """Return the separability check that runs after each pass, or None."""
@@ -211,10 +215,7 @@ class OnlineClassifier(EarlyStopping, LinearClassifier):
         endless = (self.max_iter is None and held is None) or (proofs is not None and config.max_iter is None)
         if endless and not (stop.separated or proved):
             warnings.warn(StopWarning("the rows were not separated", stop), stacklevel=5)
-        self._classes_fixed = True
-        self._set(self._held(history_of_fit(problem, classes, result), self.keep), stop, result.passes)
-        self._forget_proofs()
-        self._set_validation_errors(result.validation_errors)
+        self._set_run(problem, classes, result, stop)
         if proofs is not None:
             self.certificate_ = proofs.certificates
         if not self.log:
@@ -223,6 +224,13 @@ class OnlineClassifier(EarlyStopping, LinearClassifier):
         if self.log_ is not None and not self._keeps_rows:
             self.log_._record.release_rows()
         return self
+
+    def _set_run(self, problem: Problem, classes: Array, result: RunResult, stop: Stop) -> None:
+        """Set the fitted attributes of a whole run."""
+        self._classes_fixed = True
+        self._set(self._held(history_of_fit(problem, classes, result), self.keep), stop, result.passes)
+        self._forget_proofs()
+        self._set_validation_errors(result.validation_errors)
 
     @method_if(_check_streams)
     def partial_fit(
@@ -347,7 +355,7 @@ class OnlineClassifier(EarlyStopping, LinearClassifier):
         return run.holding(keep) if self._keeps_rows else run.holding(keep).without_rows()
 
     def _forget_proofs(self) -> None:
-        for name in ("certificate_", "_convergence"):
+        for name in ("certificate_", "_convergence", "mixing_"):
             self.__dict__.pop(name, None)
 
     def _forget_log(self) -> None:

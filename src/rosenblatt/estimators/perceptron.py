@@ -285,6 +285,7 @@ class Perceptron(OnlineClassifier):
             and self.class_weight is None
             and (log is None or not log._record.labels.weights.size)
             and not self.warm_start
+            and "mixing_" not in self.__dict__
             and (self.multiclass == "joint" or len(self.classes_) == 2)
         )
         return (self._required_margin, float(self.step)) if bounded else None

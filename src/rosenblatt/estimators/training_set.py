@@ -58,3 +58,10 @@ class StreamingObstacle(NamedTuple):
     parameter: str | None = None  # None: the estimator, whatever its parameters
     value: object = None
     instead: tuple[object, ...] = ()  # values of the parameter that do not need the rows in memory
+
+    def describe(self, estimator: str) -> str:
+        """Describe the obstacle and what to use instead."""
+        if self.parameter is None:
+            return f"{estimator} {self.reason}: use fit"
+        instead = " or ".join(f"{self.parameter}={value!r}" for value in self.instead)
+        return f"{self.parameter}={self.value!r} {self.reason}: use {instead}, or fit"

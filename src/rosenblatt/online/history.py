@@ -220,13 +220,13 @@ def initial_state(problem: Problem, classes: Array, init: Init, fit_intercept: b
             )
         heads[...], start.bias[...] = before.heads, before.state.bias
     elif isinstance(init, str):
-        heads[...], start.bias[...] = _signed_sum(problem, len(classes))
+        heads[...], start.bias[...] = signed_sum(problem, len(classes))
     else:
         _from_array(_as_numbers(init), heads, start, fit_intercept)
     return start
 
 
-def _signed_sum(problem: Problem, n_classes: int) -> tuple[FloatArray, FloatArray]:
+def signed_sum(problem: Problem, n_classes: int) -> tuple[FloatArray, FloatArray]:
     """Return sum_n y_n x_n for each head, with y_n = +1 on rows of the head's class and -1 on the others."""
     labels = problem.labels
     codes = (labels.signs > 0).astype(np.int64) if isinstance(labels, Binary) else labels.codes

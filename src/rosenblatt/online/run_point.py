@@ -62,10 +62,9 @@ class RunPoint:
 
 
 def point_of(run: RunState) -> RunPoint:
-    """Where a run is. The run shares its arrays with the point."""
+    """Where a run is, for a run that ends here or has no rows. It shares its arrays with the point."""
     run.copy_swept_heads()
     run.restore_places()
-    run.sweep_all()
     return RunPoint(
         run.state, run.sums, run.clock, run.pass_rows, run.begun, run.passes, run.before, np.array(run.limits), run.durations,
         dict(run.stops), run.steps.known,
@@ -77,6 +76,19 @@ def move_to(run: RunState, point: RunPoint) -> None:
     run.state = copy_state(point.state)
     run.sums = None if point.sums is None else copy_state(point.sums)
     run.clock, run.pass_rows, run.begun, run.passes = point.clock, point.pass_rows, point.begun, point.passes
+    _continue_heads(run, point)
+
+
+def run_from(problem: Problem, rule: Rule, config: RunConfig, point: RunPoint) -> RunState:
+    """A run on a part of the rows from a point on."""
+    run = RunState(problem, rule, config, point.state, point.sums)
+    run.state.sqnorms[:] = point.state.sqnorms
+    run.clock, run.pass_rows, run.begun, run.passes = point.clock, point.pass_rows, point.begun, point.passes
+    _continue_heads(run, point)
+    return run
+
+
+def _continue_heads(run: RunState, point: RunPoint) -> None:
     run.before, run.limits, run.durations = point.before.copy(), point.limits, point.durations.copy()
     run.first_limit = int(point.limits.min())
     run.stops = dict(point.stops)
@@ -89,8 +101,7 @@ def visit_rows(problem: Problem, rule: Rule, config: RunConfig, point: RunPoint)
     """Continue a run from a point through all rows of a part, in the order and with the seed of `config`."""
     if not point.running:
         return point
-    run = RunState(problem, rule, config, point.state, None)
-    move_to(run, point)
+    run = run_from(problem, rule, config, point)
     orders = Orders(config.order, problem.n_visited, rows_per_order(problem, run.state), config.seed)
     buffers = make_buffers(run)
     for order in orders.next_passes(1):

@@ -57,6 +57,10 @@ class GaussianWeights:
     bias_variances: FloatArray
     counts: IntArray  # updates: one entry, or one for each one-vs-rest head
 
+    def select(self, heads: IntArray) -> GaussianWeights:
+        """The weights of some one-vs-rest heads."""
+        return GaussianWeights(*(each[heads] for each in vars(self).values()))
+
     def extended(self, classes: Array, before: Array, joint: bool) -> GaussianWeights:
         """The same weights among more classes; new classes start at mean 0 and variance 1.
 
@@ -110,11 +114,14 @@ def fit_second_order(problem: Problem, rule: AROWRule, config: RunConfig, start:
     cancel = Event()
 
     def run(heads: IntArray) -> SecondOrderResult:
-        part = GaussianWeights(*(each[heads] for each in vars(start).values()))
         alone = replace(config, n_jobs=1, cancel=cancel, heads=tuple(heads.tolist()))
-        return _fit_second_order(select_heads(problem, heads), rule, alone, part)
+        return _fit_second_order(select_heads(problem, heads), rule, alone, start.select(heads))
 
-    found = list(in_order(run, groups, config.n_jobs, cancel))
+    return join_results(list(in_order(run, groups, config.n_jobs, cancel)))
+
+
+def join_results(found: list[SecondOrderResult]) -> SecondOrderResult:
+    """The result of groups of one-vs-rest heads, in order."""
     weights = zip(*(vars(part.weights).values() for part in found), strict=True)
     stops = [stop for part in found for stop in part.stops]
     errors = [each for part in found for each in part.validation_errors or []]
@@ -151,9 +158,7 @@ def _fit_second_order(problem: Problem, rule: AROWRule, config: RunConfig, start
         last, running = state.counts - before, np.flatnonzero(~ended)
         for h in np.flatnonzero((last == 0) & ~ended):
             if config.order != "random" or _has_no_violation(problem, rule, state, int(h)):
-                ended[h] = True
-                rows = plural(problem.n_visited, "row")
-                stops[h] = Stop("separated", f"separated in pass {passes}: {rows} visited, all at a margin of 1 or more")
+                ended[h], stops[h] = True, clean_pass_stop(passes, problem.n_visited)
         if watch is not None:
             watch.score(running)
             ended |= watch.has_lost_patience()
@@ -165,6 +170,17 @@ def _fit_second_order(problem: Problem, rule: AROWRule, config: RunConfig, start
     if watch is not None:
         passes, errors = watch.finish(stops), [np.array(each) for each in watch.board.errors]
     return SecondOrderResult(_from_kernel_arrays(problem, state, spread), stops, passes, errors)
+
+
+def clean_pass_stop(passes: int, rows: int) -> Stop:
+    """The stop of a head that made no update in a pass."""
+    return Stop("separated", f"separated in pass {passes}: {plural(rows, 'row')} visited, all at a margin of 1 or more")
+
+
+def without_violation(problem: Problem, rule: AROWRule, weights: GaussianWeights, heads: list[int]) -> list[int]:
+    """The heads for which a full scan finds no row that violates the margin."""
+    state, _ = _kernel_arrays(problem, weights)
+    return [h for h in heads if _has_no_violation(problem, rule, state, h)]
 
 
 class _HeldOutWatch:

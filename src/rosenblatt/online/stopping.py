@@ -274,46 +274,64 @@ class StallWatch:
 
 def zero_step_stop(problem: Problem, violations: Tape) -> Stop:
     """Why a run ends with a step of length zero although rows violate the margin."""
-    rows = plural(len(violations.rows), "row")
-    sentence = f"stopped because the step is zero although {rows} violate the margin"
+    rows = len(violations.rows)
     if problem.pages is not None or problem.labels.weights.size or not _sum_is_exactly_zero(problem, violations):
-        return Stop("tolerance", sentence)
+        return unproved_zero_step(rows)
     try:
         problem.check_exact()
     except ValueError as error:
-        return Stop("tolerance", f"{sentence}; nothing is proved: {error}")
-    return Stop("impossible", f"no plane separates the rows: the {rows} that violate the margin sum to exactly zero")
+        return unproved_zero_step(rows, error)
+    return proved_zero_step(rows)
+
+
+def unproved_zero_step(rows: int, error: ValueError | None = None) -> Stop:
+    """The stop at a zero step that may be due to rounding; `error` says why."""
+    sentence = f"stopped because the step is zero although {plural(rows, 'row')} violate the margin"
+    return Stop("tolerance", sentence if error is None else f"{sentence}; nothing is proved: {error}")
+
+
+def proved_zero_step(rows: int) -> Stop:
+    """The stop at a step that is zero without rounding."""
+    found = plural(rows, "row")
+    return Stop("impossible", f"no plane separates the rows: the {found} that violate the margin sum to exactly zero")
 
 
 def _sum_is_exactly_zero(problem: Problem, violations: Tape) -> bool:
     values = problem.matrix()[violations.rows]
-    return all(_cancels(problem, values, signs) for signs in _signs(problem, violations))
+    return all(_cancels(problem, values, signs) for _, signs in signs_of_planes(problem, violations))
 
 
-def _signs(problem: Problem, violations: Tape) -> Iterable[IntArray]:
-    """For each plane, +1, -1 or 0 for each row that violates the margin."""
+def signs_of_planes(problem: Problem, violations: Tape) -> Iterable[tuple[int, IntArray]]:
+    """The planes that move, each with its number and +1, -1 or 0 for each row that violates the margin."""
     from ..kernels.linear.schemes import Binary, Joint  # Numba takes long to load, and a model file needs only the class `Stop`
 
     labels = problem.labels
     if isinstance(labels, Binary):
-        return [labels.signs[violations.rows]]
+        return [(0, labels.signs[violations.rows])]
     assert isinstance(labels, Joint)
     own, rivals = labels.codes[violations.rows], violations.others
-    return ((own == c).astype(np.int8) - (rivals == c).astype(np.int8) for c in np.union1d(own, rivals))
+    planes = np.union1d(own, rivals).tolist()
+    return ((c, (own == c).astype(np.int8) - (rivals == c).astype(np.int8)) for c in planes)
 
 
 def _cancels(problem: Problem, values: Matrix, signs: IntArray) -> bool:
     """Whether the signed rows sum to zero in every column; `math.fsum` is zero only if the exact sum is."""
     if problem.x0 and int(signs.sum(dtype=np.int64)) != 0:
         return False
-    columns: Iterable[Array]
-    if isinstance(values, np.ndarray):
-        columns = (values * signs[:, None]).T
-    else:  # not by way of CSC, which would round the sum of repeated columns
-        signed = values.data * np.repeat(signs, np.diff(values.indptr))
-        order = np.argsort(values.indices, kind="stable")
-        columns = np.split(signed[order], np.flatnonzero(np.diff(values.indices[order])) + 1)
     try:
-        return all(math.fsum(column) == 0.0 for column in columns)
+        return all(math.fsum(column) == 0.0 for _, column in signed_columns(values, signs))
     except OverflowError:
         return False
+
+
+def signed_columns(values: Matrix, signs: IntArray) -> Iterable[tuple[int, Array]]:
+    """The columns that have values, each with its number and its values times the signs of their rows."""
+    if isinstance(values, np.ndarray):
+        return enumerate((values * signs[:, None]).T)
+    # Not by way of CSC, which would round the sum of repeated columns.
+    signed = values.data * np.repeat(signs, np.diff(values.indptr))
+    order = np.argsort(values.indices, kind="stable")
+    columns = values.indices[order]
+    edges = np.flatnonzero(np.diff(columns)) + 1
+    firsts = columns[np.concatenate([[0], edges])] if len(columns) else columns
+    return zip(firsts.tolist(), np.split(signed[order], edges), strict=False)

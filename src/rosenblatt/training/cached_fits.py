@@ -9,7 +9,7 @@ import numpy as np
 
 from ..array_types import Array, IntArray, Matrix
 from ..data.cache import Cache
-from ..estimators.base import LinearClassifier, StreamingObstacle
+from ..estimators.base import LinearClassifier
 from ..estimators.row_weights import weights_of_classes
 
 Estimator = TypeVar("Estimator", bound=LinearClassifier)
@@ -41,7 +41,7 @@ def fit_from_cache(estimator: Estimator, cache: Cache) -> Estimator:
     """
     obstacle = estimator._streaming_obstacle()
     if obstacle is not None:
-        raise ValueError(_describe_obstacle(type(estimator).__name__, obstacle))
+        raise ValueError(obstacle.describe(type(estimator).__name__))
     learner: Any = estimator
     with learner._unchanged_on_error():
         learner._check_parameters()
@@ -59,13 +59,6 @@ def fit_from_cache(estimator: Estimator, cache: Cache) -> Estimator:
         learner._learn(problem, cache.classes, cache.check_values)
         cache.check()  # what a run that ended early has not read may have been counted in its margin
     return estimator
-
-
-def _describe_obstacle(estimator: str, obstacle: StreamingObstacle) -> str:
-    if obstacle.parameter is None:
-        return f"{estimator} {obstacle.reason}: use fit"
-    instead = " or ".join(f"{obstacle.parameter}={value!r}" for value in obstacle.instead)
-    return f"{obstacle.parameter}={obstacle.value!r} {obstacle.reason}: use {instead}, or fit"
 
 
 def _class_weights(learner: LinearClassifier, cache: Cache) -> Array | None:
