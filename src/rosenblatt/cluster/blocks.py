@@ -68,6 +68,7 @@ class BlockFacts:
     weighted: bool
     first: str = ""  # the block that these facts are from, for messages
     starts: tuple[int, ...] = field(default=(0,))  # the number of the first row of each block
+    sums: FloatArray = field(default_factory=lambda: np.zeros(0))  # the weights of the rows of each class
 
     @property
     def density(self) -> float:
@@ -128,14 +129,15 @@ def survey(raw: RawBlock, source: Source) -> BlockFacts:
     if raw.y.dtype.kind == "f" and not np.isfinite(raw.y).all():
         row = int(np.flatnonzero(~np.isfinite(raw.y))[0])
         raise _error(source, row, None, "the label is not finite")
-    classes, counts = np.unique(raw.y, return_counts=True)
-    weights = raw.weights
-    if weights is not None and n:  # rows without weight do not count
-        kept = weights > 0.0
-        classes, counts = np.unique(raw.y[kept], return_counts=True)
+    weights, labels = raw.weights, raw.y
+    if weights is not None:  # rows without weight do not count
+        labels, weights = labels[weights > 0.0], weights[weights > 0.0]
+    classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    sums = counts.astype(np.float64) if weights is None else np.bincount(codes, weights, len(classes)).astype(np.float64)
     return BlockFacts(
         n, width, isinstance(rows, CSR), rows.values.dtype == np.float32, classes, counts.astype(np.int64),
         int(rows.values.size), float(squares.max(initial=0.0)), float(squares.sum()), weights is not None, source.name,
+        sums=sums,
     )  # fmt: skip
 
 
@@ -179,13 +181,14 @@ def merge_facts(left: BlockFacts, right: BlockFacts) -> BlockFacts:
     if (left.classes.dtype.kind in "biuf") != (right.classes.dtype.kind in "biuf"):
         raise BlockError(f"the labels of {left.first} and {right.first} mix numbers and text")
     classes = np.union1d(left.classes, right.classes)
-    counts = np.zeros(len(classes), np.int64)
+    counts, sums = np.zeros(len(classes), np.int64), np.zeros(len(classes))
     for each in (left, right):
         counts[np.searchsorted(classes, each.classes)] += each.counts
+        sums[np.searchsorted(classes, each.classes)] += each.sums
     return BlockFacts(
         left.rows + right.rows, max(left.width, right.width), left.sparse, left.float32 and right.float32, classes, counts,
         left.stored + right.stored, max(left.longest, right.longest), left.squares + right.squares,
-        left.weighted or right.weighted, left.first, (*left.starts, *(left.rows + start for start in right.starts)),
+        left.weighted or right.weighted, left.first, (*left.starts, *(left.rows + start for start in right.starts)), sums,
     )  # fmt: skip
 
 

@@ -173,11 +173,6 @@ def totals_of_block(block: Block, x0: float, unit: float, constant: float, cente
     return Totals(float(c.sum()), (c * T).sum(axis=0), columns, squared_norm(problem, c, constant, unit))
 
 
-def add_totals(a: Totals, b: Totals) -> Totals:
-    """The sums over the rows of both."""
-    return Totals(a.weight + b.weight, a.targets + b.targets, a.columns + b.columns, a.squares + b.squares)
-
-
 def _root(problem: Problem) -> FloatArray:
     return np.broadcast_to(roots(problem), (problem.n_rows, 1))
 
@@ -219,9 +214,7 @@ class System:
         self.unit = unit_of(max(blocks.sum(largest_in_block, x0, combine=max), x0))
         self.ridge = ridge / self.unit / self.unit
         constant = 0.0 if self._centered else x0 / self.unit
-        totals: Totals = blocks.sum(
-            totals_of_block, x0, self.unit, constant, self._centered, size=8 * blocks.n_features, combine=add_totals
-        )
+        totals: Totals = blocks.sum(totals_of_block, x0, self.unit, constant, self._centered, size=8 * blocks.n_features)
         self._weight = weight = totals.weight
         middle: FloatArray = np.zeros(self.shape[1])
         means: FloatArray = np.zeros(0)

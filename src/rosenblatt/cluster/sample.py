@@ -25,16 +25,23 @@ MAX_SAMPLE_BYTES = 1 << 26  # of the sample, which one worker holds
 
 def start_from_sample(objective: BlockObjective, v: FloatArray, limits: SolverLimits) -> tuple[FloatArray, Solve | None]:
     """The plane of a sample, and its preconditioner; `v` and None if a sample is not worthwhile."""
-    blocks, head = objective.blocks, objective.head
-    n, width = blocks.n_rows, blocks.n_features
-    wanted = max(n // SAMPLE_DIVISOR, SAMPLE_ROWS_PER_COLUMN * width)
-    wanted = min(wanted, int(MAX_SAMPLE_BYTES / (8.0 * max(1.0, blocks.facts.density))))
-    if width > MAX_DENSE_COLUMNS or n < max(MIN_SAMPLED_ROWS, 4 * wanted) or wanted < SAMPLE_ROWS_PER_COLUMN * width:
+    blocks, head, n = objective.blocks, objective.head, objective.blocks.n_rows
+    wanted = sample_size(blocks)
+    if wanted is None:
         return v, None
     parts = blocks.start(draw, wanted / n, limits.seed)
     task = blocks.engine.submit(solve_sample, parts, blocks.facts, head, objective.loss, n / wanted, limits.tol)
     v, factor = blocks.engine.gather([task])[0]
     return v, None if factor is None else partial(solve_factored, factor)
+
+
+def sample_size(blocks: BlockSet) -> int | None:
+    """The number of rows of a sample; None if a sample is not worthwhile."""
+    n, width = blocks.n_rows, blocks.n_features
+    wanted = max(n // SAMPLE_DIVISOR, SAMPLE_ROWS_PER_COLUMN * width)
+    wanted = min(wanted, int(MAX_SAMPLE_BYTES / (8.0 * max(1.0, blocks.facts.density))))
+    few = n < max(MIN_SAMPLED_ROWS, 4 * wanted) or wanted < SAMPLE_ROWS_PER_COLUMN * width
+    return None if few or width > MAX_DENSE_COLUMNS else wanted
 
 
 def draw(block: Block, share: float, seed: int) -> Block:

@@ -6,7 +6,7 @@ not depend on the number of tasks that compute it, nor on their order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,13 +18,17 @@ PARTS_PER_TASK = 8
 
 
 def add(a: Any, b: Any) -> Any:
-    """The sum of two parts: numbers, arrays, or tuples of them."""
+    """The sum of two parts: numbers, arrays, or tuples of them, which may be named."""
     if isinstance(a, tuple):
-        return tuple(add(x, y) for x, y in zip(a, b, strict=True))
+        return _like(a, (add(x, y) for x, y in zip(a, b, strict=True)))
     if isinstance(a, np.ndarray) and a.flags.writeable and a.ndim:
         np.add(a, b, out=a)
         return a
     return a + b
+
+
+def _like(part: tuple[Any, ...], values: Iterable[Any]) -> Any:
+    return part._make(values) if hasattr(part, "_make") else tuple(values)
 
 
 def split(n: int) -> int:
@@ -53,7 +57,7 @@ def add_parts(parts: list[Any], combine: Callable[[Any, Any], Any] = add) -> Any
 def _own(part: Any) -> Any:
     """A part whose arrays may be added to: those of other tasks must not change."""
     if isinstance(part, tuple):
-        return tuple(map(_own, part))
+        return _like(part, map(_own, part))
     return part.copy() if isinstance(part, np.ndarray) else part
 
 

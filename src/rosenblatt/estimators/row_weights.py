@@ -51,8 +51,8 @@ def check_every_class_has_weight(weights: FloatArray | None, codes: IntArray, cl
         raise ValueError(f"every row of class {absent[0]!r} has weight 0: it cannot be separated from the others")
 
 
-def weights_of_classes(class_weight: ClassWeight, classes: Array, counts: IntArray) -> FloatArray:
-    """Return the weight of each class from its number of rows, bit for bit equal to the result of `row_weights`."""
+def weights_of_classes(class_weight: ClassWeight, classes: Array, counts: IntArray | FloatArray) -> FloatArray:
+    """Return the weight of each class from its number of rows, or from the sum of their weights, as `row_weights` does."""
     given = _checked_class_weight(class_weight)
     check_weighted_classes(class_weight, classes)
     if isinstance(given, str):
