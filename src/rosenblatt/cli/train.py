@@ -153,12 +153,12 @@ class Outputs:
     @classmethod
     def plan(cls, request: Request, model: str | None, report: str | None, plots: tuple[str, ...]) -> Outputs:
         """Choose the files and check, before training, that they can be written."""
-        outputs = cls(_model_path(request.data, model), report, tuple(_parse_plot(plot) for plot in plots))
+        outputs = cls(_model_path(request.name, model), report, tuple(_parse_plot(plot) for plot in plots))
         figure_paths = [path for _, path in outputs.figures]
         for path in (outputs.model, *figure_paths):
-            check_writable(path, request.data, request.test)
+            check_writable(path, request.name, request.test)
         _check_replaceable(outputs.model)
-        check_writable(report, request.data, request.test, ending=".html")
+        check_writable(report, request.name, request.test, ending=".html")
         paths = [outputs.model, *([report] if report else []), *figure_paths]
         if len({os.path.realpath(path) for path in paths}) < len(paths):
             raise Failure("two output files have the same name")
@@ -272,7 +272,7 @@ def _story(outcome: Outcome, command: str = "") -> Story:
         rows = {"X": outcome.sample[0], "y": outcome.sample[1]}
         notes.append(f"The figures show {count(len(outcome.sample[1]))} of the {count(outcome.rows)} streamed rows.")
     return Story(
-        title=data_name(outcome.request.data),
+        title=data_name(outcome.request.name),
         estimator=outcome.estimator,
         summary=list_facts(outcome),
         feature_names=outcome.recipe.feature_names,

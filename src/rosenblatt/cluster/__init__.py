@@ -2,3 +2,9 @@
 
 from .certify import certify as certify
 from .fit import fit as fit
+from .predictions import Evaluation as Evaluation
+from .predictions import evaluate as evaluate
+from .predictions import margin as margin
+from .predictions import predict as predict
+from .read import FileBlocks as FileBlocks
+from .read import read as read

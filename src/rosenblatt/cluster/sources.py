@@ -9,12 +9,18 @@ import numpy as np
 
 from .block_set import ArraySource, DelayedSource
 from .blocks import Source
+from .engine import Engine
+from .read import FileBlocks
 
 BLOCK_BYTES = 1 << 26  # of rows in memory, about
 
 
-def sources_of(data: Any, block_rows: int | None) -> list[Source]:
+def sources_of(data: Any, block_rows: int | None) -> Sequence[Source]:
     """The sources of the blocks of some data."""
+    if isinstance(data, FileBlocks):
+        if block_rows is not None:
+            raise ValueError(f"block_rows={block_rows} is for arrays: give block_bytes to rb.cluster.read")
+        return data.sources
     if isinstance(data, tuple) and len(data) in (2, 3):
         if _is_dask(data[0]):
             return _dask_sources(*data)
@@ -25,6 +31,11 @@ def sources_of(data: Any, block_rows: int | None) -> list[Source]:
         "data must be a pair (X, y) of Dask collections or arrays, a list of blocks, or what rb.cluster.read returns, got "
         f"{type(data).__name__}"
     )
+
+
+def with_features(data: Any, sources: Sequence[Source], engine: Engine) -> Sequence[Source]:
+    """The sources, for `open_blocks`; features of files are learned first."""
+    return data.learn(engine) if isinstance(data, FileBlocks) else sources
 
 
 def _is_dask(value: Any) -> bool:

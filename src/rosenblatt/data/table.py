@@ -91,12 +91,12 @@ class DataError(ValueError):
         error = partial(type(self), **places)
         return error, (self.source, self.sentence, self.line, self.column, self.headers), {"args": self.args}
 
-    def moved(self, lines: int) -> DataError:
-        """The same error in a file of which the text at hand begins after this number of lines."""
-        line = None if self.line is None else self.line + lines
+    def moved(self, lines: int, source: str | None = None) -> DataError:
+        """The same error in a file whose text at hand begins after some lines; `source`: another name of the file."""
+        line, name = None if self.line is None else self.line + lines, source or self.source
         return DataError(
-            self.source, self.sentence, line, self.column, self.headers, row=self.row, character=self.character,
-            option=self.option, advice=self.advice,
+            name, self.sentence, line, self.column, self.headers, row=self.row, character=self.character, option=self.option,
+            advice=self.advice,
         )  # fmt: skip
 
 

@@ -53,7 +53,7 @@ class RecipeLearner:
     """
 
     def __init__(self, head: Data, choices: Choices) -> None:
-        self._source = head.source
+        self._source, self.rows = head.source, 0
         kind: type[_Learner] = _DenseLearner
         if isinstance(head.features, Table):
             kind = _TableLearner
@@ -66,6 +66,7 @@ class RecipeLearner:
 
     def add(self, data: Data) -> None:
         """Learn from the next rows."""
+        self.rows += data.n_rows
         with _errors_of_degree(self._source):
             self._learner.add(data)
 

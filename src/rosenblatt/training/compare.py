@@ -13,7 +13,7 @@ from ..array_types import BoolArray, IntArray
 from ..catalog import ALGORITHMS
 from ..data.csr import CSRMatrix
 from ..data.problem import classes_and_codes
-from ..data.readers.read import read
+from ..data.readers.several import Files
 from ..data.table import Data, typed_labels
 from ..online.run import OutOfRangeError
 from ..progress import ProgressCallback
@@ -107,7 +107,8 @@ def prepare_comparison(request: Request) -> Comparison:
 
     Without a test file and a share to hold out, the test is a cross-validation, unless rows are many or a class has only one.
     """
-    data = read(request.data, request.options)
+    with Files(request.files) as files:
+        data = files.read(request.options)
     classes, codes = classes_and_codes(typed_labels(require_labels(data)))
     check_classes(data.source, classes, data.n_rows)
     if request.test is not None or request.holdout is not None:

@@ -17,9 +17,13 @@ from ..data.readers import Options, is_example
 from ..data.readers.kinds import forms_of
 from ..data.readers.read import Digest, open_source, read
 from ..data.readers.read import digest as digest_of
+from ..data.readers.several import Files
 from ..data.readers.sources import Source
 from ..data.table import Data, DataError, as_text, codes_of, rounded_integers, typed_labels
+from ..preprocessing.choices import Choices
 from ..preprocessing.recipe import Recipe
+from ..preprocessing.recipe_fit import fit_recipe
+from ..preprocessing.scaling import Scale
 from ..reporting.text import count, quoted_list
 from .request import Request
 from .split import MIN_TEST_ROWS, Holdout
@@ -73,11 +77,11 @@ class Prepared:
 
 
 def read_with_digest(request: Request) -> tuple[Data, Digest | None]:
-    """Read the training file; return its rows and its digest, which built-in examples lack."""
-    with open_source(request.data) as source:
-        data = read(source, request.options)
+    """Read the training files; return their rows and their digest, which built-in examples lack."""
+    with Files(request.files) as files:
+        data = files.read(request.options)
         require_labels(data)
-        return data, None if is_example(source) else digest_of(source)
+        return data, files.digest()
 
 
 def require_labels(data: Data) -> Array:
@@ -197,17 +201,24 @@ def _is_number(label: str) -> bool:
 
 
 def learn_recipe(request: Request, chunks: Iterable[Data], *, in_memory: bool = True) -> Recipe:
-    """Fit the recipe of the request on chunks of the training rows; `in_memory`: they fit into memory together.
+    """Fit the recipe of the request on chunks of the training rows; `in_memory`: they fit into memory together."""
+    remaining = map(_check_width, chunks)
+    head = next(remaining)
+    made = request.scale, request.degree, request.text_features
+    return fit_recipe(itertools.chain([head], remaining), choices_for(head, request.options, *made, in_memory=in_memory))
+
+
+def choices_for(
+    head: Data, options: Options, scale: Scale, degree: int, text_features: str, *, in_memory: bool = False
+) -> Choices:
+    """Return how the columns of a file become features, by its first rows.
 
     Unless the columns are to stay as they are (`scale="none"`), constant ones are dropped.
     """
-    remaining, options = map(_check_width, chunks), request.options
-    head = next(remaining)
-    return Recipe.learn(
-        itertools.chain([head], remaining), degree=request.degree, scale=request.scale, text=head.text,
-        categorical=head.categorical, first=0 if options.zero_based else None, missing=options.missing,
-        missing_indicator=options.missing_indicator, drop_constant=request.scale != "none",
-        text_features=request.text_features, in_memory=in_memory,
+    return Choices(
+        degree=degree, scale=scale, text=head.text, categorical=head.categorical, first=0 if options.zero_based else None,
+        missing=options.missing, missing_indicator=options.missing_indicator, drop_constant=scale != "none",
+        text_features=text_features, in_memory=in_memory,
     )  # fmt: skip
 
 
@@ -228,7 +239,7 @@ def describe_provenance(
     reading = {"label": data.label_name, "missing": options.missing, "zero_based": options.zero_based}
     forms = {name: form.to_json() for name, form in forms_of(data).items()}
     return {
-        "data": request.data,
+        "data": request.name,
         **_digests(digest, ""),
         "rows": rows,
         "columns": int(data.features.shape[1]),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..array_types import Array
 from ..catalog import ALGORITHMS, Algorithm
 from ..data.readers import Options
+from ..data.readers.sources import name_of
 from ..preprocessing.scaling import Scale
 from ..preprocessing.text_kinds import AUTO as AUTO_TEXT
 from ..preprocessing.text_kinds import parse_text_features
@@ -42,8 +43,9 @@ class Request:
 
     Parameters
     ----------
-    data : str
-        Path of the training file, ``"-"`` for standard input, or ``"example:NAME"``.
+    data : str or tuple of str
+        Path of the training file, ``"-"`` for standard input, or ``"example:NAME"``; or paths of several files, which are read
+        as one.
     options : Options
         How files are read.
     algorithm : str, default="average"
@@ -89,7 +91,7 @@ class Request:
     (0.2, 'pocket')
     """
 
-    data: str
+    data: str | tuple[str, ...]
     options: Options = field(default_factory=Options)
     algorithm: str = "average"
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -152,6 +154,16 @@ class Request:
         if given <= set(ALGORITHMS[SEARCHED].options):
             return self.searched if "C" in given and not self.tune else AUTO
         return SINGLE_PASS
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The training files."""
+        return (self.data,) if isinstance(self.data, str) else self.data
+
+    @property
+    def name(self) -> str:
+        """The training file, or the first of several and their number."""
+        return self.data if isinstance(self.data, str) else name_of(self.data)
 
     @property
     def searched(self) -> str:

@@ -1,8 +1,8 @@
 """Train on files larger than memory: `rosenblatt train --stream`.
 
-The file is read twice, in chunks: once to fit the recipe and find the classes, once to write the rows, as features, to a cache
-on disk (see `data/cache.py`). Each pass of the estimator then goes through the cache, of which a small part is in memory at a
-time. The rows held out are the same as in memory.
+The file, or several files as one, is read twice, in chunks: once to fit the recipe and find the classes, once to write the
+rows, as features, to a cache on disk (see `data/cache.py`). Each pass of the estimator then goes through the cache, of which a
+small part is in memory at a time. The rows held out are the same as in memory.
 
 The estimator runs the same kernels on the same numbers as in memory. In cyclic order its weights are the same to the last bit;
 in other orders, too, if the fit in memory keeps no log (``log=False``). No log is kept here, since it grows with the updates:
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,7 +28,8 @@ from ..data.csr import CSRMatrix
 from ..data.readers import is_example
 from ..data.readers.read import chunks, open_source
 from ..data.readers.read import digest as digest_of
-from ..data.readers.sources import Source, display_name
+from ..data.readers.several import Files
+from ..data.readers.sources import name_of
 from ..data.table import Data, as_text, codes_of, typed_labels
 from ..estimators.base import LinearClassifier
 from ..preprocessing.recipe import Recipe
@@ -149,10 +150,11 @@ def _check_request(request: Request, estimator: LinearClassifier) -> None:
         raise ValueError("--cv needs the rows in memory: with --stream, use --test or --holdout")
     if request.certify:
         raise ValueError("--certify needs all rows in memory: leave out --stream")
-    if request.data == "-":
+    if "-" in request.files:
         raise ValueError("--stream reads the file twice, which standard input does not allow: give a file")
-    if is_example(request.data):
-        raise ValueError(f"--stream is for files, and {request.data} is made in memory: leave out --stream")
+    made = next(filter(is_example, request.files), None)
+    if made is not None:
+        raise ValueError(f"--stream is for files, and {made} is made in memory: leave out --stream")
 
 
 def _refusal_by_option(request: Request) -> str:
@@ -172,7 +174,8 @@ def _open_caches(
     tested = request.test is not None or request.holdout_share is not None
     reading = {**asdict(replace(request.options, max_memory=None)), "test": request.test and cache_key(request.test)}
     made = request.degree, request.scale, request.text_features
-    key = cache_key(request.data, reading, *made, request.holdout_share, request.seed, 4)
+    others = [cache_key(path) for path in request.files[1:]]
+    key = cache_key(request.files[0], reading, *made, request.holdout_share, request.seed, 4, *others)
     rebuilt: tuple[str, ...] = ()
     if cache_path is None:
         train, test = stack.enter_context(temporary_caches(beside, 2))
@@ -189,12 +192,19 @@ def _open_caches(
 
 
 def _reopened(train: Cache, test: Cache | None) -> Caches:
-    notes = train.notes
-    arrays = {name: np.array(values, dtype) for name, (dtype, values) in notes["arrays"].items()}
+    notes, recipe = train.notes, recipe_of_cache(train.notes)
+    assert recipe is not None
     used = f"the cache {train.path} was used again"
     findings = tuple(Finding(**each) for each in notes["findings"])
-    recipe = Recipe.from_parts(notes["recipe"], arrays)
     return Caches(train, test, recipe, notes["provenance"], (*notes["notes"], used), findings)
+
+
+def recipe_of_cache(notes: Mapping[str, Any]) -> Recipe | None:
+    """Return the recipe that made the rows of a cache, by its notes; None if they are not those of a stream."""
+    if "recipe" not in notes:
+        return None
+    arrays = {name: np.array(values, dtype) for name, (dtype, values) in notes["arrays"].items()}
+    return Recipe.from_parts(notes["recipe"], arrays)
 
 
 def _build_caches(request: Request, train: Path, test: Path | None, key: str, watch: ProgressCallback | None) -> Caches:
@@ -202,18 +212,18 @@ def _build_caches(request: Request, train: Path, test: Path | None, key: str, wa
     scan = _Scan()
     recipe = learn_recipe(request, _training_rows(request, scan, watch), in_memory=False)
     classes = np.unique(typed_labels(np.array(sorted(scan.labels), object)))
-    check_classes(display_name(request.data), classes, scan.rows)
+    check_classes(name_of(request.files), classes, scan.rows)
     with contextlib.ExitStack() as stack:
         training = _FeatureWriter(train, recipe, classes, key, stack)
         testing = None if test is None else _FeatureWriter(test, recipe, classes, key, stack)
         first: Data | None = None
-        with Source(request.data) as source:
-            for chunk, held in _parts(request, source, watch, "writing"):
+        with Files(request.files) as files:
+            for chunk, held in _parts(request, files, watch, "writing"):
                 first = first or chunk
                 training.write(chunk.take(~held))
                 if testing is not None and held.any():
                     testing.write(chunk.take(held))
-            digest = digest_of(source)
+            digest = files.digest()
         assert first is not None
         test_digest = None
         if request.test is not None and testing is not None:
@@ -292,8 +302,8 @@ class _Scan:
 
 def _training_rows(request: Request, scan: _Scan, watch: ProgressCallback | None) -> Iterator[Data]:
     """Yield the training rows of the file in chunks; collect their labels."""
-    with Source(request.data) as source:
-        for chunk, held in _parts(request, source, watch, "scanning"):
+    with Files(request.files) as files:
+        for chunk, held in _parts(request, files, watch, "scanning"):
             training = chunk.take(~held)
             scan.rows += chunk.n_rows
             scan.labels.update(str(label) for label in np.unique(as_text(require_labels(training))).tolist())
@@ -301,13 +311,13 @@ def _training_rows(request: Request, scan: _Scan, watch: ProgressCallback | None
             yield training
 
 
-def _parts(request: Request, source: Source, watch: ProgressCallback | None, stage: str) -> Iterator[tuple[Data, BoolArray]]:
-    """Yield the chunks of the file, and which of their rows are held out."""
+def _parts(request: Request, files: Files, watch: ProgressCallback | None, stage: str) -> Iterator[tuple[Data, BoolArray]]:
+    """Yield the chunks of the files, and which of their rows are held out."""
     share = request.holdout_share
     holdout = None if share is None else Holdout(share, request.seed)
     rows = 0
     waiting: list[tuple[Data, BoolArray]] = []  # until it is known whether rows are held out at all
-    for chunk in chunks(source, request.options, CHUNK_BYTES):
+    for chunk in files.chunks(request.options, CHUNK_BYTES):
         labels = require_labels(chunk)
         waiting.append((chunk, np.zeros(chunk.n_rows, bool) if holdout is None else holdout.mask(labels)))
         if holdout is None or request.holdout is not None or holdout.worthwhile:
@@ -315,7 +325,7 @@ def _parts(request: Request, source: Source, watch: ProgressCallback | None, sta
             waiting.clear()
         rows += chunk.n_rows
         if watch is not None:
-            done = f", {percent(source.position / source.size, 0)}" if source.size else ""
+            done = f", {percent(files.position / files.size, 0)}" if files.size else ""
             watch(Progress(0, text=f"{stage}: {plural(rows, 'row')}{done}"))
     yield from ((chunk, np.zeros(chunk.n_rows, bool)) for chunk, _ in waiting)
 

@@ -141,7 +141,7 @@ def as_dict(outcome: Outcome) -> dict[str, Any]:
     """Return the outcome as plain values, as `rosenblatt train --json` prints it."""
     estimator, certificate = outcome.estimator, outcome.certificate
     return {
-        "data": {"source": outcome.request.data, "rows": outcome.rows, "columns": outcome.recipe.width},
+        "data": {"source": outcome.request.name, "rows": outcome.rows, "columns": outcome.recipe.width},
         "classes": outcome.classes.tolist(),
         "notes": list(outcome.notes),
         "tuning": None if outcome.tuning is None else outcome.tuning.to_dict(),

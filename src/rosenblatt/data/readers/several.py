@@ -14,7 +14,6 @@ from typing import Self, TypeAlias
 
 import numpy as np
 
-from ...reporting.text import plural
 from ..cache_header import HEADER_NAME
 from ..csr import CSRMatrix, vstack
 from ..table import Data, DataError, Table
@@ -23,7 +22,7 @@ from .forms import check_same_format, chunks_as, form_of
 from .layout import join_chunks
 from .limits import MemoryLimit, limited
 from .read import CHUNK_BYTES, Digest, chunks, digest, open_source, read
-from .sources import Source, display_name
+from .sources import Source, display_name, name_of
 
 # A path, a pattern such as "parts/*.csv", or several of them.
 Paths: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
@@ -77,15 +76,6 @@ def _may_have_rows(path: str) -> bool:
 
 def _is_cache(path: str) -> bool:
     return os.path.isfile(os.path.join(path, HEADER_NAME))
-
-
-def name_of(paths: Sequence[str]) -> str:
-    """One file, or several of them, in messages.
-
-    >>> name_of(["parts/a.csv", "parts/b.csv", "parts/c.csv"])
-    'parts/a.csv and 2 more files'
-    """
-    return display_name(paths[0]) + (f" and {plural(len(paths) - 1, 'more file')}" if len(paths) > 1 else "")
 
 
 class Files:

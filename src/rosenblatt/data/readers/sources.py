@@ -7,12 +7,12 @@ import io
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
-from ...reporting.text import comma_list
+from ...reporting.text import comma_list, plural
 from ..table import DataError
 from .encoding import Recoded
 
@@ -36,6 +36,15 @@ MAX_LISTED = 6
 def display_name(path: str | Path) -> str:
     """The name of a source in messages."""
     return "stdin" if str(path) == "-" else str(path)
+
+
+def name_of(paths: Sequence[str]) -> str:
+    """One file, or several of them, in messages.
+
+    >>> name_of(["parts/a.csv", "parts/b.csv", "parts/c.csv"])
+    'parts/a.csv and 2 more files'
+    """
+    return display_name(paths[0]) + (f" and {plural(len(paths) - 1, 'more file')}" if len(paths) > 1 else "")
 
 
 def extension_of(path: str | Path) -> str:
