@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from ..array_types import FloatArray, IntArray
 from ..estimators.base import seed_of
 from ..estimators.soft_margin import SoftMargin
 from ..estimators.svm_base import margin_of
 from ..kernels.linear.margin_losses import SQUARED_HINGE, Logistic
 from ..progress import current_callback, problem_callback
 from ..svm.limits import SolverLimits, iteration_limit
-from ..svm.problem import Solution
 from ..svm.truncated_newton import minimize
 from .block_set import BlockSet
-from .hinge import solve_hinge
+from .hinge import Answer, solve_hinge
+from .multinomial import fit_multinomial
 from .objectives import BlockObjective, Head, gather_support
 from .options import RunOptions
 from .sample import start_from_sample
+from .ties import settle_ties
 
 
 def fit_soft_margin(estimator: SoftMargin, blocks: BlockSet, options: RunOptions) -> None:
@@ -37,23 +37,31 @@ def fit_soft_margin(estimator: SoftMargin, blocks: BlockSet, options: RunOptions
     most = iteration_limit(estimator.max_iter, blocks.n_rows, False)
     limits = SolverLimits(float(estimator.tol), most, seed_of(estimator.random_state))
     callback = current_callback(bool(estimator.verbose))
-    solved = [
-        solve_head(blocks, each, estimator.loss, replace(limits, progress=problem_callback(callback, h, len(heads))))
-        for h, each in enumerate(heads)
-    ]
+    if scheme == "multinomial" and k > 2:
+        fit_multinomial(estimator, blocks, replace(limits, progress=callback))
+        return
+    pairs = scheme == "ovo" or k == 2
+
+    def solve(h: int) -> Answer:
+        own = replace(limits, progress=problem_callback(callback, h, len(heads)))
+        return solve_head(blocks, heads[h], estimator.loss, estimator.solver, own, pairs)
+
+    solved = [solve(h) for h in range(len(heads))]
+    if estimator.loss == "hinge" and not pairs:
+        settled = settle_ties(blocks, heads, [each.solution for each in solved], limits.tol)
+        solved = [each._replace(solution=solution) for each, solution in zip(solved, settled, strict=True)]
     set_attributes(estimator, blocks, scheme, solved)
-    estimator._end([(solution.gap, steps) for solution, steps, _ in solved], limits)
+    estimator._end([(each.solution.gap, each.steps) for each in solved], limits)
 
 
-def solve_head(blocks: BlockSet, head: Head, loss: str, limits: SolverLimits) -> tuple[Solution, int, BlockObjective]:
-    """The solution of a binary problem, the number of steps, and the objective at its point."""
-    v: FloatArray = np.zeros(blocks.n_features + 1)
+def solve_head(blocks: BlockSet, head: Head, loss: str, solver: str, limits: SolverLimits, pair: bool) -> Answer:
+    """The answer to a binary problem; pair: whether there is no other class, whose planes could tie."""
     if loss == "hinge":
-        return solve_hinge(blocks, head, v, limits)
+        return solve_hinge(blocks, head, limits, solver, settle=pair)
     objective = BlockObjective(blocks, head, Logistic() if loss == "logistic" else SQUARED_HINGE)
-    v, precondition = start_from_sample(objective, v, limits)
+    v, precondition = start_from_sample(objective, np.zeros(blocks.n_features + 1), limits)
     found, _, steps, _ = minimize(objective, v, limits, precondition)
-    return found, steps, objective
+    return Answer(found, steps, "newton", None if loss == "logistic" else gather_support(objective, blocks))
 
 
 def choose_scheme(estimator: SoftMargin, blocks: BlockSet) -> str:
@@ -69,14 +77,10 @@ def choose_scheme(estimator: SoftMargin, blocks: BlockSet) -> str:
     return "ovr" if k == 2 or wide or k * (k - 1) // 2 * width > MAX_PAIR_WEIGHTS else "ovo"
 
 
-def set_attributes(
-    estimator: SoftMargin, blocks: BlockSet, scheme: str, solved: list[tuple[Solution, int, BlockObjective]]
-) -> None:
+def set_attributes(estimator: SoftMargin, blocks: BlockSet, scheme: str, solved: list[Answer]) -> None:
     """Set the fitted attributes. Those with a number for each row stay unset, except the support vectors."""
-    solutions = [solution for solution, _, _ in solved]
-    support: list[tuple[IntArray, FloatArray]] = []
-    if estimator.loss != "logistic":
-        support = [gather_support(objective, blocks) for _, _, objective in solved]
+    solutions = [each.solution for each in solved]
+    support = [each.support for each in solved if each.support is not None]
     fitted: dict[str, Any] = {
         "_scheme": scheme,
         "support_": [rows for rows, _ in support],
@@ -85,8 +89,8 @@ def set_attributes(
         "gap_": np.array([solution.gap for solution in solutions]),
         "dual_gap_": np.array([max(0.0, solution.primal - solution.dual) for solution in solutions]),
         "objective_": np.array([solution.primal for solution in solutions]),
-        "n_iter_": max(steps for _, steps, _ in solved),
-        "solver_": ["newton"] * len(solved),
+        "n_iter_": max(each.steps for each in solved),
+        "solver_": [each.solver for each in solved],
         "coef_": np.array([solution.w for solution in solutions]),
         "intercept_": np.array([solution.intercept for solution in solutions]),
         "_solutions": solutions,

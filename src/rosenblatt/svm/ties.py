@@ -12,6 +12,7 @@ Guarantee  the margins and the primal objective are those of the lowered interce
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -44,14 +45,25 @@ def settle_rows_on_plane(rows: Rows, signs: IntArray, found: Solution, x0: float
 
 
 def _any_tie(codes: IntArray, solutions: list[Solution]) -> bool:
-    """Whether the largest two scores of a row are equal, up to TIE; ties of zero planes among themselves do not count."""
-    level = max((solution.intercept for solution in solutions if not solution.w.any()), default=-np.inf)
-    best, second = np.full(len(codes), level), np.full(len(codes), -np.inf)
-    for h, solution in enumerate(solutions):
-        if solution.w.any():
-            score: FloatArray = solution.margins * _signs(codes, h)
-            np.maximum(second, np.minimum(best, score), out=second)
-            np.maximum(best, score, out=best)
+    """Whether the largest two scores of a row are equal."""
+    scores = (solution.margins * _signs(codes, h) for h, solution in enumerate(solutions) if solution.w.any())
+    return rows_tie(scores, level_of_zeros(solutions), len(codes))
+
+
+def level_of_zeros(solutions: list[Solution]) -> float:
+    """The largest score that planes of zeros give every row."""
+    return max((solution.intercept for solution in solutions if not solution.w.any()), default=-np.inf)
+
+
+def rows_tie(scores: Iterable[FloatArray], level: float, n: int) -> bool:
+    """Whether the largest two scores of one of n rows are equal, up to TIE; ties of zero planes among themselves do not count.
+
+    scores : of each plane that is not zero.
+    """
+    best, second = np.full(n, level), np.full(n, -np.inf)
+    for score in scores:
+        np.maximum(second, np.minimum(best, score), out=second)
+        np.maximum(best, score, out=best)
     return bool((best - second <= TIE).any())  # false for rows without weight, whose margins are NaN
 
 
