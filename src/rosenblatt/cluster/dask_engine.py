@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
 from typing import Any
 from uuid import uuid4
 
@@ -25,6 +26,7 @@ from .engine import Handle, Traffic, run_task, size_in_bytes
 # losses reach in long runs.
 ALLOWED_LOSSES = 10
 WORKERS_TIMEOUT_S = 30
+CONNECT_TIMEOUT_S = 10
 # What the client embeds in tasks is meant to be there: weights, and rows that the caller has in memory.
 SETTINGS = {"distributed.admin.large-graph-warning-threshold": "1TB"}
 
@@ -33,31 +35,56 @@ class ClusterError(RuntimeError):
     """A cluster that cannot run tasks: no scheduler, no workers, other versions, or workers that die."""
 
 
+@contextmanager
+def connected(client: Client | str) -> Iterator[Client]:
+    """The client, or one for the scheduler at an address."""
+    if not isinstance(client, str):
+        if getattr(client, "status", None) is None or client.asynchronous:
+            raise TypeError(f"client must be a dask.distributed.Client that is not asynchronous, got {type(client).__name__}")
+        yield client
+        return
+    try:
+        made = Client(client, timeout=CONNECT_TIMEOUT_S, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        sentence = f"no scheduler answers at {client}: start one with `dask scheduler`, or check the address"
+        raise ClusterError(sentence) from error
+    with made:
+        yield made
+
+
 class DaskEngine:
     """Runs tasks on the workers of a Dask client.
 
-    Use it as a context manager: at the end, whatever was not finished is canceled, so that the cluster is left as it was.
+    Use it as a context manager: at the end, its tasks are canceled and their results released, so that the cluster is left as
+    it was.
     """
 
     def __init__(self, client: Client) -> None:
         self.client = client
+        self.address = "an unknown address" if client.scheduler is None else str(client.scheduler.address)
         self._sent = self._received = 0
         self._futures: weakref.WeakSet[Future] = weakref.WeakSet()
+        # Results of the caller's collections. Their keys may be those of persisted ones, which must not be canceled.
+        self._given: weakref.WeakSet[Future] = weakref.WeakSet()
         self._losses: int | None = None
         self._settings: Any = None
         self._workers: Mapping[str, Any] = {}
 
     def __enter__(self) -> DaskEngine:
         try:
-            if not self.client.scheduler_info(n_workers=-1)["workers"]:
-                self.client.wait_for_workers(1, timeout=WORKERS_TIMEOUT_S)
+            found: dict[str, Any] = {}
+            while not found:
+                if not self.client.scheduler_info(n_workers=-1)["workers"]:
+                    self.client.wait_for_workers(1, timeout=WORKERS_TIMEOUT_S)
+                answers = self.client.run(describe_installation, on_error="return")
+                found = {worker: each for worker, each in answers.items() if not isinstance(each, OSError)}  # lost meanwhile
+            check_workers(found)
             self._workers = self.client.scheduler_info(n_workers=-1)["workers"]
-            check_workers(self.client.run(describe_installation, on_error="return"))
             self._losses = self.client.run_on_scheduler(_allow_losses, ALLOWED_LOSSES)
         except TimeoutError:
-            raise ClusterError(f"the scheduler at {self._address} has no workers: start some with `dask worker`") from None
+            raise ClusterError(f"the scheduler at {self.address} has no workers: start some with `dask worker`") from None
         except (OSError, CommClosedError) as error:
-            raise ClusterError(f"the scheduler at {self._address} does not answer: {error}") from None
+            raise ClusterError(f"the scheduler at {self.address} does not answer: {error}") from None
         self._settings = dask.config.set(SETTINGS)
         return self
 
@@ -65,15 +92,13 @@ class DaskEngine:
         if self._settings is not None:
             self._settings.__exit__(None, None, None)
         with suppress(OSError, CommClosedError, RuntimeError, AttributeError):  # a lost scheduler has nothing to clean
-            unfinished = [future for future in self._futures if not future.done()]
-            if unfinished:
-                self.client.cancel(unfinished, force=True)
+            left = list(self._futures)  # such as those that an error still refers to
+            if left:
+                self.client.cancel(left, force=True)
+            for future in list(self._given):
+                future.release()
             if self._losses is not None:
                 self.client.run_on_scheduler(_allow_losses, self._losses)
-
-    @property
-    def _address(self) -> str:
-        return "an unknown address" if self.client.scheduler is None else str(self.client.scheduler.address)
 
     @property
     def slots(self) -> int:
@@ -110,17 +135,19 @@ class DaskEngine:
             ) from None
         except (NoValidWorkerError, NoWorkerError) as error:
             raise ClusterError(f"no worker can run the tasks: {error}") from None
-        except (CommClosedError, OSError) as error:
-            if isinstance(error, OSError) and error.filename is not None:  # a file of the data, in a task
+        except (CommClosedError, OSError, CancelledError) as error:
+            if getattr(error, "filename", None) is not None:  # a file of the data, in a task
                 raise
-            raise ClusterError(f"the scheduler at {self._address} was lost: {error}") from None
+            raise ClusterError(
+                f"the scheduler at {self.address} was lost: start a new one, and use checkpoint= to continue fits"
+            ) from error
         self._received += size_in_bytes(found)
         return list(found)
 
     def compute(self, collections: Sequence[Any]) -> list[Handle]:
-        futures = self.client.compute(list(collections))
-        self._futures.update(futures)
-        return list(futures)
+        found = list(self.client.compute(list(collections)))
+        self._given.update(found)
+        return found
 
 
 def _same(value: Any) -> Any:
@@ -160,8 +187,8 @@ def check_workers(found: Mapping[str, dict[str, str] | Exception]) -> None:
     """Raise an error if a worker lacks the package, or has another version than the client; warn about other processors."""
     own = describe_installation()
     for worker, each in found.items():
-        if isinstance(each, ModuleNotFoundError):
-            raise ClusterError(f"worker {worker} has no module {each.name}: install rosenblatt[dask] where the workers run")
+        if isinstance(each, Exception) and "No module named" in str(each):  # Dask sends some errors as text
+            raise ClusterError(f"worker {worker} lacks rosenblatt ({each}): install rosenblatt[dask] where the workers run")
         if isinstance(each, Exception):
             raise ClusterError(f"worker {worker} cannot load rosenblatt: {type(each).__name__}: {each}")
         for name, what in (("rosenblatt", "rosenblatt"), ("kernels", "the kernels of rosenblatt")):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, get_args
 import numpy as np
 
 from .. import __version__
-from ..array_types import Array, IntArray
+from ..array_types import Array, FloatArray
 from ..estimators.arow import AROW
 from ..estimators.base import LinearClassifier, seed_of
 from ..estimators.linear_mse import LinearMSE
@@ -32,7 +32,7 @@ from .blocks import Source
 from .checkpoint import JournaledEngine, open_journal
 from .engine import Engine, InProcess
 from .options import Mode, RunOptions
-from .sources import sources_of
+from .sources import sources_of, with_features
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -42,7 +42,7 @@ Driver: TypeAlias = Callable[[Any, BlockSet, RunOptions], None]
 
 
 @contextmanager
-def open_engine(client: Client | Engine | None) -> Iterator[Engine]:
+def open_engine(client: Client | str | Engine | None) -> Iterator[Engine]:
     """The engine for the argument `client`. None is the current Dask client, or this process if there is none."""
     if client is None and "distributed" in sys.modules:
         with suppress(ValueError):
@@ -52,16 +52,16 @@ def open_engine(client: Client | Engine | None) -> Iterator[Engine]:
     elif isinstance(client, InProcess):
         yield client
     else:
-        from .dask_engine import DaskEngine
+        from .dask_engine import DaskEngine, connected
 
-        with DaskEngine(client) as engine:
+        with connected(client) as known, DaskEngine(known) as engine:
             yield engine
 
 
 def fit(
     estimator: Estimator,
     data: Any,
-    client: Client | Engine | None = None,
+    client: Client | str | Engine | None = None,
     *,
     mode: Mode = "exact",
     shards: int | None = None,
@@ -80,8 +80,9 @@ def fit(
     data : tuple, list or FileBlocks
         Rows and labels: a pair (X, y) or triple (X, y, weights) of Dask arrays, Dask data frames or arrays; a list of delayed
         pairs, each of which is a block; or files, by `rosenblatt.cluster.read`. Chunks of Dask collections are the blocks.
-    client : distributed.Client, optional
-        The client of a Dask cluster. Default: the current client, or this process if there is none.
+    client : distributed.Client or str, optional
+        The client of a Dask cluster, or the address of its scheduler. Default: the current client, or this process if there is
+        none.
     mode : {"exact", "mixed"}, default="exact"
         How online learners run. "exact": the weights travel through the blocks in order. "mixed": shards of the blocks learn
         side by side, and their weights are averaged after every pass.
@@ -133,10 +134,11 @@ def fit(
         stack.enter_context(one_blas_thread())
         stack.enter_context(np.errstate(all="ignore"))
 
-        def class_weights(classes: Array, counts: IntArray) -> Array | None:
+        def class_weights(classes: Array, sums: FloatArray) -> Array | None:
             learner._check_two_classes(classes)
-            return None if learner._class_weight is None else weights_of_classes(learner._class_weight, classes, counts)
+            return None if learner._class_weight is None else weights_of_classes(learner._class_weight, classes, sums)
 
+        sources = with_features(data, sources, engine)
         blocks = open_blocks(engine, sources, class_weights, any_order=learner._takes_unsorted_columns)
         stack.enter_context(report_work(blocks))
         learner.__dict__.pop("feature_names_in_", None)
