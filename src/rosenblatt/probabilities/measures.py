@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..array_types import FloatArray, IntArray
+from ..array_types import BoolArray, FloatArray, IntArray
 
 BINS = 10
 
@@ -65,12 +65,7 @@ class ProbabilityTest:
     @classmethod
     def of(cls, probabilities: FloatArray, codes: IntArray) -> ProbabilityTest:
         """Measure probabilities, rows x classes, of rows of these classes."""
-        n, k = probabilities.shape
-        sizes = np.bincount(codes, minlength=k)
-        shares = np.broadcast_to(sizes / n, (n, k))
-        positive = int(sizes[1] <= sizes[0]) if k == 2 else None
-        scores = (_log_loss(probabilities, codes), _brier(probabilities, codes))
-        return cls(n, *scores, _log_loss(shares, codes), _brier(shares, codes), _bins(probabilities, codes, positive), positive)
+        return ProbabilitySums.of(probabilities, codes).test()
 
     @classmethod
     def pooled(cls, tests: Sequence[tuple[FloatArray, IntArray] | None]) -> ProbabilityTest | None:
@@ -95,27 +90,63 @@ class ProbabilityTest:
         }  # fmt: skip
 
 
-def _log_loss(probabilities: FloatArray, codes: IntArray) -> float:
+class ProbabilitySums(NamedTuple):
+    """What a test of probabilities adds up over rows, so that parts of the rows can be measured apart."""
+
+    sizes: IntArray  # rows of each class
+    log_loss: float
+    brier: float
+    rows: IntArray  # in each bin of each diagram: that of either of two classes, or of the most probable of more
+    predicted: FloatArray  # the sums of their probabilities
+    observed: FloatArray  # how many of them have the class
+
+    @classmethod
+    def of(cls, probabilities: FloatArray, codes: IntArray) -> ProbabilitySums:
+        """Measure probabilities, rows x classes, of rows of these classes."""
+        k = probabilities.shape[1]
+        log_loss, brier = _log_losses(probabilities, codes).sum(), _squared_errors(probabilities, codes).sum()
+        if k == 2:
+            diagrams = [_bins(probabilities[:, code], codes == code) for code in (0, 1)]
+        else:
+            diagrams = [_bins(probabilities.max(axis=1), probabilities.argmax(axis=1) == codes)]
+        rows, predicted, observed = (np.array(part) for part in zip(*diagrams, strict=True))
+        return cls(np.bincount(codes, minlength=k), float(log_loss), float(brier), rows, predicted, observed)
+
+    def test(self) -> ProbabilityTest:
+        """The test of all rows together."""
+        n, k = int(self.sizes.sum()), len(self.sizes)
+        codes: IntArray = np.arange(k)
+        shares = np.broadcast_to(self.sizes / n, (k, k))
+        of_shares = [
+            float(self.sizes @ losses(shares, codes)) / n for losses in (_log_losses, _squared_errors)
+        ]  # each row of a class has the same loss
+        positive = int(self.sizes[1] <= self.sizes[0]) if k == 2 else None
+        bins = tuple(
+            ReliabilityBin(int(rows), float(total / rows), float(hits / rows))
+            for rows, total, hits in zip(*(part[positive or 0] for part in self[3:]), strict=True)
+            if rows
+        )
+        return ProbabilityTest(n, abs(self.log_loss / n), self.brier / n, abs(of_shares[0]), of_shares[1], bins, positive)
+
+
+def _log_losses(probabilities: FloatArray, codes: IntArray) -> FloatArray:
     """A probability of 0 counts as the smallest distance from 1 that a float has, as in scikit-learn."""
     tiny = np.finfo(np.float64).eps
-    return abs(float(np.log(np.clip(probabilities[np.arange(len(codes)), codes], tiny, 1.0)).mean()))  # no -0.0
+    losses: FloatArray = -np.log(np.clip(probabilities[np.arange(len(codes)), codes], tiny, 1.0))
+    return losses
 
 
-def _brier(probabilities: FloatArray, codes: IntArray) -> float:
+def _squared_errors(probabilities: FloatArray, codes: IntArray) -> FloatArray:
     if probabilities.shape[1] == 2:
-        return float(np.square(probabilities[:, 1] - codes).mean())
+        errors: FloatArray = np.square(probabilities[:, 1] - codes)
+        return errors
     own = probabilities[np.arange(len(codes)), codes]
-    return float((np.square(probabilities).sum(axis=1) + 1.0 - 2.0 * own).mean())
+    errors = np.square(probabilities).sum(axis=1) + 1.0 - 2.0 * own
+    return errors
 
 
-def _bins(probabilities: FloatArray, codes: IntArray, positive: int | None) -> tuple[ReliabilityBin, ...]:
-    if positive is not None:
-        p, hit = probabilities[:, positive], codes == positive
-    else:
-        p, hit = probabilities.max(axis=1), probabilities.argmax(axis=1) == codes
+def _bins(p: FloatArray, hit: BoolArray) -> tuple[IntArray, FloatArray, FloatArray]:
+    """The rows of each bin, the sum of their probabilities, and how many have the class."""
     place = np.minimum((p * BINS).astype(np.intp), BINS - 1)
-    rows = np.bincount(place, minlength=BINS)
-    sums, hits = np.bincount(place, weights=p, minlength=BINS), np.bincount(place, weights=hit, minlength=BINS)
-    return tuple(
-        ReliabilityBin(int(n), float(total / n), float(hit / n)) for n, total, hit in zip(rows, sums, hits, strict=True) if n
-    )
+    sums, hits = (np.bincount(place, weights=each, minlength=BINS).astype(np.float64) for each in (p, hit))
+    return np.bincount(place, minlength=BINS), sums, hits

@@ -126,21 +126,27 @@ def row_lengths(X: Matrix, x0: float = 0.0) -> FloatArray:
 
 def hypothesis_and_rows(model: LinearModel, X: MatrixLike) -> tuple[Hypothesis, Matrix]:
     """The hypothesis of a fitted model or a pair (coef, intercept), and the rows after the steps of a pipeline."""
-    model = getattr(model, "best_estimator_", model)
-    if isinstance(model, Pipeline):
-        X = model[:-1].transform(X) if len(model) > 1 else X
-        return hypothesis_and_rows(model[-1], X)
-    if isinstance(model, tuple):
-        if len(model) != 2:
-            raise ValueError(f"model must be a fitted linear model or a pair (coef, intercept), got {len(model)} items")
-        coef, intercept = model
-        found = _hypothesis(coef, intercept, 1.0, None)
-    else:
-        found = _hypothesis_of_estimator(model)
+    steps, found = steps_and_hypothesis(model)
+    for step in steps:
+        X = step.transform(X)
     rows = validated_matrix(X)
     if rows.shape[1] != found.planes.shape[1]:
         raise ValueError(f"X has {rows.shape[1]} features, but the model has weights for {found.planes.shape[1]}")
     return found, rows
+
+
+def steps_and_hypothesis(model: LinearModel) -> tuple[list[Pipeline], Hypothesis]:
+    """The steps before a linear model, and its hypothesis."""
+    model = getattr(model, "best_estimator_", model)
+    if isinstance(model, Pipeline):
+        steps, found = steps_and_hypothesis(model[-1])
+        return [model[:-1], *steps] if len(model) > 1 else steps, found
+    if isinstance(model, tuple):
+        if len(model) != 2:
+            raise ValueError(f"model must be a fitted linear model or a pair (coef, intercept), got {len(model)} items")
+        coef, intercept = model
+        return [], _hypothesis(coef, intercept, 1.0, None)
+    return [], _hypothesis_of_estimator(model)
 
 
 def validated_matrix(X: MatrixLike) -> Matrix:
@@ -188,7 +194,7 @@ def class_codes(hypothesis: Hypothesis, y: npt.ArrayLike, n_rows: int) -> IntArr
     """The position of every row's label among the classes of the hypothesis."""
     labels = column_or_1d(exact_labels(y, n_rows)).tolist()
     if hypothesis.classes is None:
-        position = _class_positions(len(hypothesis.planes), labels)
+        position = class_positions(len(hypothesis.planes), labels)
     else:
         position = {label: rank for rank, label in enumerate(np.asarray(hypothesis.classes).tolist())}
     unknown = {label for label in labels if label not in position}
@@ -198,7 +204,7 @@ def class_codes(hypothesis: Hypothesis, y: npt.ArrayLike, n_rows: int) -> IntArr
     return np.array([position[label] for label in labels], np.intp)
 
 
-def _class_positions(n_planes: int, labels: list[Any]) -> dict[Any, int]:
+def class_positions(n_planes: int, labels: list[Any]) -> dict[Any, int]:
     """The classes of weights without names: the sorted labels of y; if some are missing there, -1 and 1, or 0, 1, 2, ..."""
     k, present = max(2, n_planes), sorted(set(labels))
     if len(present) == k:
