@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
@@ -17,6 +19,7 @@ from rosenblatt.cluster import certify as certify_blocks
 from rosenblatt.cluster import equal_rows
 from rosenblatt.cluster.blocks import BlockError
 from rosenblatt.cluster.engine import InProcess
+from rosenblatt.data.table import DataError
 
 driver: Any = __import__("sys").modules["rosenblatt.cluster.certify"]
 
@@ -155,6 +158,26 @@ def test_without_time_the_certificate_states_upper_bounds() -> None:
     assert isinstance(found, rb.Undecided)
     assert rb.verify(found, X, y)
     assert time.monotonic() - started < 20.0
+
+
+def test_columns_of_files_are_encoded_but_not_scaled(tmp_path: Path) -> None:
+    X, y = load_iris(return_X_y=True)
+    table = pd.DataFrame(X, columns=list("abcd")).assign(kind=np.where(X[:, 0] > 5.5, "long", "short"), label=y)
+    paths = [tmp_path / f"part{number}.csv" for number in (1, 2)]
+    table[:70].to_csv(paths[0], index=False)
+    table[70:].to_csv(paths[1], index=False)
+    found = certify_blocks(rb.cluster.read([str(path) for path in paths], label="label", block_bytes=700))
+    encoded = np.column_stack([X, np.where(X[:, 0] > 5.5, 1.0, 0.0), np.where(X[:, 0] > 5.5, 0.0, 1.0)])
+    check_equal(found, encoded, y)
+    with pytest.raises(ValueError, match="scale='max' rounds numbers"):
+        certify_blocks(rb.cluster.read(str(paths[0]), scale="max"))
+
+
+def test_integers_of_files_that_floats_do_not_hold_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "long.csv"
+    path.write_text("a,b,label\n1,2,x\n3,4,y\n9007199254740993,2,x\n5,6,y\n")
+    with pytest.raises(DataError, match="column 'a' has integers that floats may not hold, such as 9007199254740993"):
+        certify_blocks(rb.cluster.read(str(path), label="label"))
 
 
 def test_what_cannot_be_proved_about_is_refused() -> None:

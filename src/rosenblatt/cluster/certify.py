@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from ..array_types import Array, IntArray
+from ..array_types import Array, FloatArray
 from ..certificates.exact_arrays import canonical_label
 from ..certificates.statements import About, Ceiling, Certificate, Inseparable, Margin, Separable, Undecided
 from ..progress import report_progress
@@ -36,7 +36,6 @@ from .engine import Engine, Handle
 from .equal_rows import find_equal_rows
 from .exact_sources import exact_sources
 from .fit import open_engine, report_work
-from .sources import sources_of
 from .working_rows import (
     Candidate,
     Checked,
@@ -83,7 +82,7 @@ def certify(
     Parameters
     ----------
     data : tuple, list or FileBlocks
-        Rows and labels, without weights, as for `rosenblatt.cluster.fit`.
+        Rows and labels, without weights, as for `rosenblatt.cluster.fit`. Columns of files are not scaled, which rounds.
     client : distributed.Client or str, optional
         The client of a Dask cluster, or the address of its scheduler. Default: the current client, or this process if there is
         none.
@@ -126,14 +125,13 @@ def certify(
     check_flag("fit_intercept", fit_intercept)
     seconds = math.inf if time_limit is None else check_number("time_limit", time_limit)
     deadline = time.time() + seconds
-    sources = exact_sources(sources_of(data, block_rows))
     with open_engine(client) as engine:
-        blocks = open_blocks(engine, sources, _checked_classes)
+        blocks = open_blocks(engine, exact_sources(data, block_rows, engine), _checked_classes)
         with report_work(blocks):
             return _Search(blocks, bool(fit_intercept), deadline).certificate()
 
 
-def _checked_classes(classes: Array, counts: IntArray) -> None:
+def _checked_classes(classes: Array, sums: FloatArray) -> None:
     if classes.dtype.kind == "f":
         check_classification_targets(classes)
     check_classes(classes, "certify")

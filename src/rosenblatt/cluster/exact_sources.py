@@ -2,21 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from ..certificates.exact_arrays import exact_labels
 from ..data.csr import CSRMatrix
+from ..data.readers.forms import FileForm
+from ..data.table import rounded_integers
 from ..proofs.certify import exact_rows
 from .block_set import DelayedSource
 from .blocks import BlockError, RawBlock, Source, as_raw
+from .engine import Engine
+from .file_sources import CACHE, FilePart, ReadSource, read_part
+from .read import FileBlocks
+from .sources import sources_of
 
 
-def exact_sources(sources: Sequence[Source]) -> list[Source]:
-    """The same sources; a block with numbers or labels that cannot be kept exactly raises an error that names it."""
-    return [_exact(source) for source in sources]
+def exact_sources(data: Any, block_rows: int | None, engine: Engine) -> list[Source]:
+    """The sources of some data. A block with numbers or labels that cannot be kept exactly raises an error that names it.
+
+    The columns of files become features, but are not scaled.
+    """
+    sources = sources_of(data, block_rows)
+    if not isinstance(data, FileBlocks):
+        return [_exact(source) for source in sources]
+    read = data.unscaled().learn(engine)
+    if data.form.kind != CACHE:
+        form = engine.put(data.form)
+        engine.gather([engine.submit(_check_integers, source.source.part, form) for source in read])
+    return [ReadSource(source.source, engine.submit(exact_block, source.raw, source.name)) for source in read]
+
+
+def _check_integers(part: FilePart, form: FileForm) -> None:
+    """A task: raise an error if an integer of a block of a file is not the number that was read."""
+    with part.errors():
+        data = read_part(part, form)
+        rounded = None if data is None else rounded_integers(data)
+        if rounded is not None:
+            raise rounded
 
 
 def _exact(source: Source) -> Source:

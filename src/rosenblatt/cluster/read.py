@@ -21,7 +21,7 @@ from ..models.state import model_of
 from ..preprocessing.choices import Choices
 from ..preprocessing.recipe import Recipe
 from ..preprocessing.scaling import Scale
-from ..reporting.text import byte_size, count, plural, quoted_list
+from ..reporting.text import byte_size, comma_list, count, plural
 from ..training.python_terms import errors_in_python, in_python
 from ..training.stream import recipe_of_cache
 from ..validation import check_integer
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ..estimators.base import LinearClassifier
 
 BLOCK_BYTES = 1 << 26  # of a file
+MAX_LISTED_FILES = 6
 Columns = str | int | Sequence[str | int]
 
 
@@ -105,13 +106,31 @@ class FileBlocks:
             found += [self._learned.first.note] if self._learned.first.note else []
             found += self._recipe.notes if self._recipe is not None else ()
             empty = list(dict.fromkeys(part.name for part in self._learned.empty if part.unit == "file"))
-            found += [f"files without rows: {quoted_list(empty)}"] if empty else []
+            found += [f"files without rows: {comma_list(empty, MAX_LISTED_FILES)}"] if empty else []
         return tuple(map(in_python, found) if self._python_terms else found)
 
     def __repr__(self) -> str:
         label = "" if self.label is None else f", label column {self.label!r}"
         blocks = f"{plural(self.n_blocks, 'block')} of {byte_size(self.block_bytes)}"
         return f"<FileBlocks: {name_of(self.files)}, {self._form.kind}, {blocks}{label}>"
+
+    def unscaled(self) -> FileBlocks:
+        """Return the same blocks with columns that are not scaled, which would round numbers: proofs are about them.
+
+        Returns
+        -------
+        FileBlocks
+            The blocks, whose features are not learned yet.
+        """
+        choices = self._choices
+        if choices is not None:
+            if choices.scale not in ("auto", "none"):
+                raise ValueError(
+                    f"scale={choices.scale!r} rounds numbers, about which nothing is proved then: use scale='none'"
+                )
+            choices = replace(choices, scale="none")
+        parts = [source.part for source in self.sources]
+        return FileBlocks(self.files, self._form, parts, self.block_bytes, choices, self._first_notes, self._python_terms)
 
     def learn(self, engine: Engine) -> list[ReadSource]:
         """Learn the features on an engine; return the blocks, whose rows tasks read."""
@@ -302,7 +321,7 @@ def blocks_of_files(
     if not form.is_table:
         form, made = _of_matrix(form, choices)
     parts = [part for path in files for part in parts_of(path, form, block_bytes)]
-    notes = [f"empty files left out: {quoted_list(empty)}"] if empty else []
+    notes = [f"empty files left out: {comma_list(empty, MAX_LISTED_FILES)}"] if empty else []
     return FileBlocks(files, form, parts, block_bytes, made, notes, python_terms)
 
 
