@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ..array_types import Array, IntArray
+from ..array_types import Array, FloatArray, IntArray
 from .blocks import Block, BlockFacts, Layout, RawBlock, Source, as_raw, merge_facts, prepare, survey
 from .engine import Engine, Handle, size_in_bytes
+from .file_sources import ReadSource
 from .tree import add, submit_tree, tree_sum
 
 # Results up to this size are sent to the client and added there: a task that adds them takes longer.
@@ -211,14 +212,14 @@ class ArraySource:
 def open_blocks(
     engine: Engine,
     sources: Sequence[Source],
-    class_weights: Callable[[Array, IntArray], Array | None] = lambda classes, counts: None,
+    class_weights: Callable[[Array, FloatArray], Array | None] = lambda classes, sums: None,
     *,
     any_order: bool = False,
     rereads: bool = False,
 ) -> BlockSet:
     """Survey the blocks and prepare them for tasks.
 
-    class_weights : returns the weight of each class, from the classes and their numbers of rows.
+    class_weights : returns the weight of each class, from the classes and the sums of the weights of their rows.
     any_order : whether the columns of sparse rows may have any order.
     rereads : whether blocks are read quickly, so that they need not be held in memory.
     """
@@ -230,6 +231,9 @@ def open_blocks(
     if any(delayed):
         given = engine.compute([source.delayed for source in sources if isinstance(source, DelayedSource)])
         raws = [engine.submit(_raw_of, value, source.name) for value, source in zip(given, sources, strict=True)]
+    elif any(isinstance(source, ReadSource) for source in sources):
+        read = [source for source in sources if isinstance(source, ReadSource)]
+        raws, named = [source.raw for source in read], [source.source for source in read]
     elif not rereads:
         raws = [engine.submit(_load, source) for source in sources]
     if raws is None:
@@ -239,7 +243,7 @@ def open_blocks(
     facts: BlockFacts = tree_sum(found, merge_facts)
     if not facts.rows:
         raise ValueError("the blocks have no rows")
-    own = class_weights(facts.classes, facts.counts)
+    own = class_weights(facts.classes, facts.sums)
     layout = Layout(facts.classes, facts.width, facts.float32, facts.weighted or own is not None, own, any_order)
     places = enumerate(zip(facts.starts, sources, strict=True))
     if raws is None:

@@ -14,12 +14,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from ..array_types import Array
 from ..data.cache import Cache
 from ..data.cache_header import HEADER_NAME, CacheError, bytes_per_row, read_header
-from ..data.csr import CSRMatrix, vstack
+from ..data.csr import CSRMatrix
 from ..data.readers import Options
 from ..data.readers.arrow import Section, sections_of
 from ..data.readers.byte_ranges import ByteRange, is_byte_per_character, lines_before
@@ -27,9 +25,10 @@ from ..data.readers.foreign import HEAD_BYTES, is_container
 from ..data.readers.forms import FileForm, check_same_format, chunks_as
 from ..data.readers.json_rows import HEAD_BYTES as JSON_HEAD_BYTES
 from ..data.readers.json_rows import spans_lines
-from ..data.readers.layout import join_chunks
+from ..data.readers.several import join_rows
 from ..data.readers.sources import Source
-from ..data.table import Data, DataError, Table, codes_of
+from ..data.readers.window import MAX_LINE_BYTES
+from ..data.table import Data, DataError, codes_of
 from ..preprocessing.recipe import Recipe
 from ..reporting.text import count
 from .blocks import RawBlock
@@ -37,6 +36,7 @@ from .engine import Handle
 
 CACHE = "cache"  # the format of the form of caches
 TEXT = ("csv", "tsv", "svmlight", "jsonl")
+HEAD_LINES = 5  # that a comment, a line such as sep=; and a header may take: they are all in the first block of a file
 # What `start` and `stop` of a part count: nothing, bytes of which the lines that begin there belong to the part, bytes of whole
 # records, row groups or batches, or rows of a cache.
 Unit = Literal["file", "lines", "bytes", "section", "rows"]
@@ -161,7 +161,18 @@ def parts_of(path: str, form: FileForm, block_bytes: int) -> list[FilePart]:
         return [whole]
     n = -(-size // block_bytes)
     edges = [size * at // n for at in range(n + 1)]
+    if form.kind in ("csv", "tsv"):
+        head = _head_bytes(path, form.options.skip_lines + HEAD_LINES)
+        edges = [0, *(edge for edge in edges[1:-1] if edge >= head), size]
     return [replace(whole, unit="lines", start=start, stop=stop) for start, stop in pairwise(edges)]
+
+
+def _head_bytes(path: str, lines: int) -> int:
+    """The bytes of the first lines of a file that are not blank."""
+    with open(path, "rb") as file:
+        while lines and (line := file.readline(MAX_LINE_BYTES)):
+            lines -= bool(line.strip())
+        return file.tell()
 
 
 def form_of_cache(path: str, options: Options) -> FileForm:
@@ -181,21 +192,7 @@ def read_part(part: FilePart, form: FileForm) -> Data | None:
 
 def join(chunks: Sequence[Data]) -> Data:
     """Consecutive rows as one. Line numbers are kept as long as every line is a row."""
-    head = replace(chunks[0], lines=_joined_lines(chunks))
-    if len(chunks) == 1:
-        return head
-    if isinstance(head.features, Table):
-        tables = join_chunks([replace(chunk, lines=None) for chunk in chunks])
-        losses: dict[str, str] = {}
-        for chunk in chunks:
-            losses = chunk.losses | losses
-        return replace(tables, lines=head.lines, losses=losses)
-    labels = None if head.labels is None else np.concatenate([chunk.labels for chunk in chunks])
-    sparse = [chunk.features for chunk in chunks if isinstance(chunk.features, CSRMatrix)]
-    features: Any = vstack(sparse, max(rows.width for rows in sparse)) if sparse else None
-    if features is None:
-        features = np.concatenate([chunk.features for chunk in chunks])
-    return replace(head, features=features, labels=labels)
+    return replace(join_rows(chunks), lines=_joined_lines(chunks))
 
 
 def _joined_lines(chunks: Sequence[Data]) -> range | None:

@@ -20,6 +20,7 @@ import numpy as np
 
 from ...array_types import Array
 from ...reporting.text import byte_size
+from ..csr import CSRMatrix
 from ..table import Data, DataError, Table
 from . import Options
 from .sources import Source
@@ -96,7 +97,9 @@ def limited(chunks: Iterable[Data], limit: MemoryLimit, stored: Callable[[], int
     """
     kept, held, expanded = [], 0, 0
     for chunk in chunks:
-        columns = chunk.features.columns if isinstance(chunk.features, Table) else (chunk.features,)
+        columns: tuple[object, ...] = chunk.features.columns if isinstance(chunk.features, Table) else (chunk.features,)
+        if isinstance(chunk.features, CSRMatrix):
+            columns = (chunk.features.values, chunk.features.indices, chunk.features.indptr)
         columns = columns if chunk.labels is None else (*columns, chunk.labels)
         held += 2 * sum(map(_bytes_of, columns))
         if stored is not None:

@@ -78,6 +78,24 @@ def _is_cache(path: str) -> bool:
     return os.path.isfile(os.path.join(path, HEADER_NAME))
 
 
+def join_rows(chunks: Sequence[Data]) -> Data:
+    """The rows of consecutive chunks, of one or several files, without the numbers of their lines."""
+    head = replace(chunks[0], lines=None)
+    losses: dict[str, str] = {}
+    if len(chunks) == 1:
+        return head
+    for chunk in chunks:
+        losses = chunk.losses | losses
+    if isinstance(head.features, Table):
+        return replace(join_chunks([replace(chunk, lines=None) for chunk in chunks]), losses=losses)
+    labels = None if head.labels is None else np.concatenate([chunk.labels for chunk in chunks])
+    sparse = [chunk.features for chunk in chunks if isinstance(chunk.features, CSRMatrix)]
+    if sparse:
+        rows = vstack(sparse, max(part.width for part in sparse))
+        return replace(head, features=rows, labels=labels, losses=losses)
+    return replace(head, features=np.concatenate([chunk.features for chunk in chunks]), labels=labels, losses=losses)
+
+
 class Files:
     """One or several files, from which the rows are read once; use it in a `with` statement.
 
@@ -147,14 +165,7 @@ class Files:
                 self._end(source)
                 return data
         parts = limited(self.chunks(options), MemoryLimit(self.name, options))
-        head = replace(parts[0], source=self.name, lines=None)
-        if isinstance(head.features, Table):
-            return join_chunks([head, *(replace(part, lines=None) for part in parts[1:])])
-        labels = None if head.labels is None else np.concatenate([part.labels for part in parts])
-        sparse = [part.features for part in parts if isinstance(part.features, CSRMatrix)]
-        if sparse:
-            return replace(head, features=vstack(sparse, max(rows.width for rows in sparse)), labels=labels)
-        return replace(head, features=np.concatenate([part.features for part in parts]), labels=labels)
+        return replace(join_rows(parts), source=self.name, first_row=0)
 
     def _end(self, source: Source | str) -> None:
         if isinstance(source, Source):
