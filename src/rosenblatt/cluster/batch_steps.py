@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..array_types import FloatArray
-from ..data.problem import Problem, one_against_rest, pick_heads, zero_sums
+from ..data.problem import Problem, copy_state, one_against_rest, pick_heads, zero_sums
 from ..estimators.online import OnlineClassifier
 from ..kernels.linear.schemes import Rest, State, Tape
 from ..online.full_scans import count_passes, settle_update
@@ -153,8 +153,8 @@ class BatchRun:
 def steps_of_block(block: Block, scheme: Scheme, rule: Rule, requests: tuple[Request, ...], summed: bool) -> tuple[Step, ...]:
     """The moves of the rows of a block, summed for each head."""
     steps = []
-    for head, state, rho in requests:
-        problem, violations = scheme.binary_problem(block, head), 0
+    for head, given, rho in requests:
+        problem, state, violations = scheme.binary_problem(block, head), copy_state(given), 0
         delta = zero_sums(state) if summed else state._replace(w=np.zeros(0), bias=np.zeros(0))
         for _, found in find_violations(problem, rule, state, 1):
             violations += len(found.rows)
@@ -170,7 +170,7 @@ def exact_sums(block: Block, scheme: Scheme, rule: Rule, request: Request) -> Fl
     None if rows may have been rounded before.
     """
     problem, k = scheme.binary_problem(block, request.head), len(request.state.bias)
-    found = [tape for _, tape in find_violations(problem, rule, request.state, 1)]
+    found = [tape for _, tape in find_violations(problem, rule, copy_state(request.state), 1)]
     terms: list[list[list[float]]] = [[[] for _ in range(block.width + 1)] for _ in range(k)]
     if found:
         every = Tape._make(np.concatenate(columns) for columns in zip(*found, strict=True))

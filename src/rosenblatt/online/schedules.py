@@ -42,7 +42,7 @@ class Steps:
 
     def continue_from(self, known: FloatArray) -> None:
         """Take over the step sizes that another run computed."""
-        self._known = known
+        self._known = known.copy()  # writable, as kernels take it
 
     def table(self, upto: int) -> tuple[FloatArray, int]:
         """Step sizes and the number of updates they cover, at least `upto`.
