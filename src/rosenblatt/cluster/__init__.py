@@ -8,3 +8,5 @@ from .predictions import margin as margin
 from .predictions import predict as predict
 from .read import FileBlocks as FileBlocks
 from .read import read as read
+
+__all__ = ["Evaluation", "FileBlocks", "certify", "evaluate", "fit", "margin", "predict", "read"]

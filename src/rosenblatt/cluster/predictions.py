@@ -125,6 +125,15 @@ class Evaluation:
     See Also
     --------
     rosenblatt.cluster.evaluate : Makes it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rosenblatt as rb
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array(["no", "no", "yes", "yes"])
+    >>> test = rb.cluster.evaluate(rb.SoftMargin().fit(X, y), (X, y))
+    >>> test.classes.tolist(), test.confusion.error, test.probabilities is None
+    (['no', 'yes'], 0.0, True)
     """
 
     classes: Array

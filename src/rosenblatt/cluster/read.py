@@ -81,6 +81,7 @@ class FileBlocks:
 
     @property
     def form(self) -> FileForm:
+        """What the first rows of the first file decide about all files."""
         return self._form
 
     @property
@@ -115,20 +116,19 @@ class FileBlocks:
         return f"<FileBlocks: {name_of(self.files)}, {self._form.kind}, {blocks}{label}>"
 
     def unscaled(self) -> FileBlocks:
-        """Return the same blocks with columns that are not scaled, which would round numbers: proofs are about them.
+        """Return the blocks with columns that are not scaled, which would round numbers: proofs are about them.
 
         Returns
         -------
         FileBlocks
-            The blocks, whose features are not learned yet.
+            These blocks if they have none that are scaled, else others, whose features are not learned yet.
         """
         choices = self._choices
-        if choices is not None:
-            if choices.scale not in ("auto", "none"):
-                raise ValueError(
-                    f"scale={choices.scale!r} rounds numbers, about which nothing is proved then: use scale='none'"
-                )
-            choices = replace(choices, scale="none")
+        if choices is None or choices.scale == "none":
+            return self
+        if choices.scale != "auto":
+            raise ValueError(f"scale={choices.scale!r} rounds numbers, about which nothing is proved then: use scale='none'")
+        choices = replace(choices, scale="none")
         parts = [source.part for source in self.sources]
         return FileBlocks(self.files, self._form, parts, self.block_bytes, choices, self._first_notes, self._python_terms)
 
