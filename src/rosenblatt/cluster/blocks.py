@@ -214,12 +214,11 @@ class Block:
 
     def derived(self, key: Any, make: Callable[[], Any]) -> Any:
         """Something that is computed from the block alone; the last one is kept as long as the block is in memory."""
-        if key not in self._problems:
-            found = make()
-            self._problems.clear()
-            self._problems[key] = found
-            return found
-        return self._problems[key]
+        kept = self._problems  # replaced, never changed: other threads may have the same block
+        if key not in kept:
+            kept = {key: make()}
+            self._problems = kept
+        return kept[key]
 
     def problem(self, multiclass: str, x0: float) -> Problem:
         """The rows as a `Problem` for the kernels."""

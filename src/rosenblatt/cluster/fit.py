@@ -125,6 +125,8 @@ def fit(
     learner: Any = estimator
     run, options = driver_of(learner), RunOptions(mode, shards)
     learner._check_parameters()
+    if learner.calibrate is not None:
+        raise ValueError(f"calibrate={learner.calibrate!r} fits copies on folds of the rows: use calibrate=None, or fit")
     sources = sources_of(data, block_rows)
     with ExitStack() as stack:
         stack.enter_context(learner._unchanged_on_error())
@@ -135,7 +137,11 @@ def fit(
         stack.enter_context(np.errstate(all="ignore"))
 
         def class_weights(classes: Array, sums: FloatArray) -> Array | None:
+            if not len(classes):
+                raise ValueError("every row has weight 0: there is nothing to learn from")
             learner._check_two_classes(classes)
+            if learner.get_params(deep=False).get("warm_start") and "classes_" in vars(learner):
+                _check_same_classes(learner.classes_, classes)
             return None if learner._class_weight is None else weights_of_classes(learner._class_weight, classes, sums)
 
         sources = with_features(data, sources, engine)
@@ -145,6 +151,11 @@ def fit(
         learner.n_features_in_, learner.classes_ = blocks.n_features, blocks.classes
         run(learner, blocks, options)
     return estimator
+
+
+def _check_same_classes(known: Array, classes: Array) -> None:
+    if not np.array_equal(known, classes):
+        raise ValueError(f"warm_start continues a fit on classes {known.tolist()}, got classes {classes.tolist()}")
 
 
 @contextmanager

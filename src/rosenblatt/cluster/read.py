@@ -303,8 +303,12 @@ def blocks_of_files(
     block_bytes: int = BLOCK_BYTES,
     *,
     python_terms: bool = False,
+    as_streamed: bool = False,
 ) -> FileBlocks:
-    """The blocks of files, as `read` describes them; errors name options of the command line unless `python_terms`."""
+    """The blocks of files, as `read` describes them; errors name options of the command line unless `python_terms`.
+
+    as_streamed : whether the columns of matrices, too, become features as by `rosenblatt train --stream`.
+    """
     choices = choices or FeatureChoices()
     Choices(choices.degree, choices.scale, missing=options.missing, text_features=choices.text_features)  # checks them
     check_integer("degree", choices.degree)
@@ -318,7 +322,7 @@ def blocks_of_files(
         raise DataError(name_of(empty), "the files have no rows: they are empty")
     form = _form_of_first(files[0], options)
     made: FeatureChoices | None = choices
-    if not form.is_table:
+    if form.kind == CACHE or not (form.is_table or as_streamed):
         form, made = _of_matrix(form, choices)
     parts = [part for path in files for part in parts_of(path, form, block_bytes)]
     notes = [f"empty files left out: {comma_list(empty, MAX_LISTED_FILES)}"] if empty else []

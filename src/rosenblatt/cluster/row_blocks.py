@@ -99,7 +99,7 @@ def _files_given(data: FileBlocks, engine: Engine, model: Model | None) -> Given
         raise TypeError("files are read by an estimator of Rosenblatt or a Model: give one, or arrays")
     if data.form.kind != CACHE:
         options = replace(data.form.options, **reading_of(model))
-        data = blocks_of_files(data.files, options, block_bytes=data.block_bytes)
+        data = blocks_of_files(data.files, options, block_bytes=data.block_bytes, as_streamed=True)
     parts = whole_records(engine, [source.part for source in data.sources], data.form)
     form = engine.put(data.form)
     return Given([part.title for part in parts], [PartOfFile(part, form) for part in parts])

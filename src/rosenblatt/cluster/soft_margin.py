@@ -14,6 +14,7 @@ from ..estimators.svm_base import margin_of
 from ..kernels.linear.margin_losses import SQUARED_HINGE, Logistic
 from ..progress import current_callback, problem_callback
 from ..svm.limits import SolverLimits, iteration_limit
+from ..svm.problem import MAX_PAIR_WEIGHTS, MAX_SPARSE_PAIR_COLUMNS
 from ..svm.truncated_newton import minimize
 from .block_set import BlockSet
 from .hinge import Answer, solve_hinge
@@ -27,6 +28,7 @@ from .ties import settle_ties
 def fit_soft_margin(estimator: SoftMargin, blocks: BlockSet, options: RunOptions) -> None:
     """Solve all binary problems, one after the other, and set the attributes."""
     scheme = choose_scheme(estimator, blocks)
+    _refuse_parameters(estimator, scheme, len(blocks.classes))
     k, share = len(blocks.classes), 2.0 if scheme in ("multinomial", "crammer_singer") else 1.0
     head = Head(1, 0, share * float(estimator.C), estimator._x0, estimator._free)
     heads = [head._replace(negative=None)]
@@ -54,6 +56,16 @@ def fit_soft_margin(estimator: SoftMargin, blocks: BlockSet, options: RunOptions
     estimator._end([(each.solution.gap, each.steps) for each in solved], limits)
 
 
+def _refuse_parameters(estimator: SoftMargin, scheme: str, k: int) -> None:
+    """Raise an error for parameters that need all rows in one memory."""
+    if estimator.penalty == "l1":
+        raise ValueError("penalty='l1' solves column by column, which blocks of rows do not have: use penalty='l2', or fit")
+    if np.isinf(estimator.C):
+        raise ValueError("C=inf needs all rows in one memory: use a finite C, or cluster.certify for the widest margin")
+    if scheme == "crammer_singer" and k > 2:
+        raise ValueError("multiclass='crammer_singer' visits the rows one by one: use multiclass='ovr' or 'ovo', or fit")
+
+
 def solve_head(blocks: BlockSet, head: Head, loss: str, solver: str, limits: SolverLimits, pair: bool) -> Answer:
     """The answer to a binary problem; pair: whether there is no other class, whose planes could tie."""
     if loss == "hinge":
@@ -70,8 +82,6 @@ def choose_scheme(estimator: SoftMargin, blocks: BlockSet) -> str:
         return estimator.multiclass
     if estimator.loss == "logistic":
         return "multinomial" if len(blocks.classes) > 2 else "ovr"
-    from ..svm.problem import MAX_PAIR_WEIGHTS, MAX_SPARSE_PAIR_COLUMNS
-
     k, width = len(blocks.classes), blocks.n_features
     wide = blocks.facts.sparse and width > MAX_SPARSE_PAIR_COLUMNS
     return "ovr" if k == 2 or wide or k * (k - 1) // 2 * width > MAX_PAIR_WEIGHTS else "ovo"
