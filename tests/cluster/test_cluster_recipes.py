@@ -98,7 +98,7 @@ def test_blocks_have_the_features_of_the_rows(table: Path) -> None:
 
 def test_a_model_of_files_predicts_and_is_saved(table: Path, tmp_path: Path) -> None:
     data = rb.cluster.read(table, block_bytes=20_000)
-    estimator = rb.cluster.fit(rb.SoftMargin(loss="squared_hinge"), data)
+    estimator = rb.cluster.fit(rb.SoftMargin(loss="squared_hinge", random_state=0), data)
     model = data.model(estimator)
     labels = np.array(read(table, Options(missing="auto")).labels.tolist())
     assert (model.predict(table) == labels).mean() > 0.95

@@ -45,7 +45,7 @@ def parts(folder: Path, **more: str) -> str:
 
 
 def fitted(data: Any, engine: InProcess | None = None, **parameters: Any) -> Any:
-    return rb.cluster.fit(rb.SoftMargin(loss="logistic", tol=1e-6, **parameters), data, engine)
+    return rb.cluster.fit(rb.SoftMargin(loss="logistic", tol=1e-6, random_state=0, **parameters), data, engine)
 
 
 # --- fits ----------------------------------------------------------------------------------------------------------------
@@ -63,7 +63,7 @@ def test_a_fit_of_svmlight_files_is_the_fit_of_their_rows(tmp_path: Path) -> Non
     rows = read(tmp_path / "all.svm")
     assert found.classes_.tolist() == [-1, 1]
     assert found.classes_.dtype == np.int64
-    expected = rb.SoftMargin(loss="logistic", tol=1e-6).fit(rows.features.to_scipy(), rows.labels.astype(int))
+    expected = rb.SoftMargin(loss="logistic", tol=1e-6, random_state=0).fit(rows.features.to_scipy(), rows.labels.astype(int))
     np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-3, atol=1e-5)
     model = data.model(found)
     assert model.recipe is None
@@ -306,7 +306,7 @@ def test_paths_that_name_no_files(tmp_path: Path) -> None:
     raises(lambda: read(tmp_path / "p1.csv", block_bytes=0), "block_bytes must be at least 1, got 0", tmp_path)
     data = read(tmp_path / "p1.csv")
     raises(
-        lambda: rb.cluster.fit(rb.SoftMargin(), data, block_rows=5),
+        lambda: rb.cluster.fit(rb.SoftMargin(random_state=0), data, block_rows=5),
         "block_rows=5 is for arrays: give block_bytes to rb.cluster.read",
         tmp_path,
     )

@@ -40,28 +40,48 @@ Columns = str | int | Sequence[str | int]
 class FileBlocks:
     """Files as blocks: what `rosenblatt.cluster.read` returns, for `rosenblatt.cluster.fit`.
 
+    Parameters
+    ----------
+    files : sequence of str
+        The files with rows.
+    form : FileForm
+        What the first rows of the first file decide.
+    parts : sequence of FilePart
+        The blocks.
+    block_bytes : int
+        The bytes of a block.
+    choices : FeatureChoices or None
+        How columns become features; None for matrices that stay as they are.
+    notes : sequence of str, default=()
+        Sentences about the files.
+    python_terms : bool, default=True
+        Whether sentences name parameters, and not options of the command line.
+
     Attributes
     ----------
     files : tuple of str
         The files with rows.
     block_bytes : int
         The bytes of a block.
-    n_blocks : int
-        The number of blocks.
-    label : str or None
-        The column of the labels; None for formats without names of columns.
-    recipe : Recipe or None
-        How columns become features, after a fit; None for matrices that stay as they are.
-    classes : ndarray or None
-        The labels, sorted, after a fit.
-    n_rows : int or None
-        The number of rows, after a fit.
-    notes : tuple of str
-        How the files are read and, after a fit, what was found in them.
+    sources : list of FileSource
+        The blocks, before features are learned.
 
     See Also
     --------
     rosenblatt.cluster.read : Makes it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import rosenblatt as rb
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "rows.svm")
+    ...     _ = path.write_text("1 1:3\\n-1 1:-2\\n" * 50)
+    ...     data = rb.cluster.read(path, block_bytes=200)
+    ...     model = data.model(rb.cluster.fit(rb.LinearMSE(), data))
+    >>> data.n_blocks, data.n_rows, model.classes.tolist()
+    (4, 100, [-1, 1])
     """
 
     def __init__(
@@ -77,31 +97,37 @@ class FileBlocks:
 
     @property
     def n_blocks(self) -> int:
+        """The number of blocks."""
         return len(self.sources)
 
     @property
     def form(self) -> FileForm:
-        """What the first rows of the first file decide about all files."""
+        """What the first rows of the first file decide."""
         return self._form
 
     @property
     def label(self) -> str | None:
+        """The column of the labels; None for formats without names of columns."""
         return self._form.label
 
     @property
     def recipe(self) -> Recipe | None:
+        """How columns become features, after a fit; None for matrices that stay as they are."""
         return self._recipe
 
     @property
     def classes(self) -> Array | None:
+        """The labels, sorted, after a fit."""
         return None if self._learned is None else self._learned.classes
 
     @property
     def n_rows(self) -> int | None:
+        """The number of rows, after a fit."""
         return None if self._learned is None else self._learned.rows
 
     @property
     def notes(self) -> tuple[str, ...]:
+        """How the files are read and, after a fit, what was found in them."""
         found = list(self._first_notes)
         if self._learned is not None:
             found += [self._learned.first.note] if self._learned.first.note else []
@@ -133,7 +159,18 @@ class FileBlocks:
         return FileBlocks(self.files, self._form, parts, self.block_bytes, choices, self._first_notes, self._python_terms)
 
     def learn(self, engine: Engine) -> list[ReadSource]:
-        """Learn the features on an engine; return the blocks, whose rows tasks read."""
+        """Learn the features, and start the tasks that make them.
+
+        Parameters
+        ----------
+        engine : Engine
+            Runs the tasks.
+
+        Returns
+        -------
+        list of ReadSource
+            The blocks with rows.
+        """
         with errors_in_python() if self._python_terms else contextlib.nullcontext():
             learned = learn(engine, self.sources, self._choices)
             recipe = self._recipe_of_caches() if self._form.kind == CACHE and self._choices is None else learned.recipe
