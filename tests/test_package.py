@@ -18,7 +18,7 @@ from rosenblatt.cli import main
 NAMES = """
     Check Convergence Diagnosis Explanation Finding Inseparable Interval MinimumErrors Model
     ModelError NoMaximum NotSeparable Progress Separable Stop TextHasher Trained Tuned Undecided Update
-    UpdateLog Vocabulary certify doctor load load_certificate losses mail margin minimum_errors
+    UpdateLog Vocabulary certify cluster doctor load load_certificate losses mail margin minimum_errors
     mistake_bound progress_callback radius save save_certificate studio train tune verify
 """
 
@@ -30,7 +30,7 @@ def test_the_public_names_are_these_and_sorted() -> None:
 def test_type_checkers_see_every_public_name() -> None:
     """The imports for type checkers, which cannot read the catalog, follow from it and from `_MODULES`."""
     modules = rb._MODULES | {name: entry.module.removeprefix("rosenblatt.") for name, entry in ESTIMATORS.items()}
-    modules |= {"losses": "", "mail": ""}  # modules themselves
+    modules |= {"cluster": "", "losses": "", "mail": ""}  # modules themselves
     wanted = {f"from .{modules[name]} import {name} as {name}" for name in rb.__all__}
     blocks = [node for node in ast.parse(Path(rb.__file__).read_text()).body if isinstance(node, ast.If)]
     found = {ast.unparse(line) for line in blocks[0].body}

@@ -11,10 +11,10 @@ File     the bytes MAGIC, then records: their length and CRC-32, a JSON text, a 
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import struct
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -115,7 +115,7 @@ def _value(plain: Any, arrays: _Arrays) -> Any:
     module, _, name = plain["class"].partition(":")
     if module.partition(".")[0] != PACKAGE:
         raise CheckpointError(f"the checkpoint names a class of {module}")
-    kind = getattr(importlib.import_module(module), name)
+    kind = getattr(sys.modules.get(module), name, None)  # whatever a fit gathers is of a module that it has imported
     values = [_value(each, arrays) for each in plain["values"]]
     if is_dataclass(kind) and isinstance(kind, type):
         names = [each.name for each in fields(kind) if each.init]
