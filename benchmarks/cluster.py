@@ -84,8 +84,9 @@ def measure(repeats: int, quick: bool) -> Iterator[dict[str, Any]]:
                 clients[workers] = stack.enter_context(Client(cluster, set_as_default=False))
             each = [delayed(make)(number, rows // blocks) for number in range(blocks)]
             held = {workers: client.persist(each) for workers, client in clients.items()}
-            for some in held.values():
-                wait(some)
+            for workers, client in clients.items():
+                with client.as_current():
+                    wait(held[workers])
             parts = [make(number, rows // blocks) for number in range(blocks)]
             stack_rows: Any = sp.vstack if sp.issparse(parts[0][0]) else np.concatenate
             X, y = stack_rows([part[0] for part in parts]), np.concatenate([part[1] for part in parts])

@@ -22,7 +22,7 @@ from effort import amount, soon
 from rosenblatt.cluster.blocks import BlockError
 from rosenblatt.cluster.dask_engine import ClusterError, ProcessorWarning, check_workers, describe_installation
 
-dask, distributed = pytest.importorskip("dask"), pytest.importorskip("distributed")
+distributed = pytest.importorskip("distributed")
 pytestmark = [pytest.mark.slow, pytest.mark.once]
 
 WITHOUT_PACKAGE = """
@@ -99,13 +99,12 @@ def test_killed_workers_change_nothing_but_the_time(processes: DaskProcesses, cl
 @pytest.mark.parametrize("moment", amount([0.7], [0.1, 0.3, 0.5, 0.7, 0.9]))
 def test_a_fit_continues_after_its_scheduler_died(moment: float, expected: str, tmp_path: Path) -> None:
     checkpoint = tmp_path / "fit.checkpoint"
-    with dask_processes(tmp_path, 1) as first, distributed.Client(first.address, set_as_default=False) as client:
+    with dask_processes(tmp_path, 1) as first, distributed.Client(first.address, timeout=2, set_as_default=False) as client:
         client.wait_for_workers(1, timeout=60)
         rb.cluster.fit(rb.SoftMargin(random_state=0), noisy_rows(20, 2), client)  # the worker has loaded the kernels
         killer = threading.Timer(moment, first.kill_scheduler)
         killer.start()
-        lost = pytest.raises(ClusterError, match=r"the scheduler at tcp://127.0.0.1:\d+ was lost: start a new one")
-        with dask.config.set({"distributed.comm.timeouts.connect": "1s"}), lost:
+        with pytest.raises(ClusterError, match=r"the scheduler at tcp://127.0.0.1:\d+ was lost: start a new one"):
             long_fit(client, checkpoint=checkpoint)
         killer.join()
     assert checkpoint.exists()
@@ -146,7 +145,8 @@ def test_an_interrupt_leaves_the_cluster_clean(client: Any, expected: str) -> No
 # --- clusters that cannot run tasks --------------------------------------------------------------------------------------
 
 
-def test_an_address_without_a_scheduler_is_named() -> None:
+def test_an_address_without_a_scheduler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rosenblatt.cluster.dask_engine.CONNECT_TIMEOUT_S", 1)
     with pytest.raises(ClusterError, match=r"no scheduler answers at tcp://127.0.0.1:9: start one with `dask scheduler`"):
         long_fit("tcp://127.0.0.1:9")
 

@@ -1,4 +1,4 @@
-"""`rb.cluster.fit`: the same solutions as on one machine, kinds of data, attributes, models, and parameters that are refused."""
+"""`rb.cluster.fit`: the solutions of one machine, kinds of data, attributes, models, and parameters that are refused."""
 
 from __future__ import annotations
 

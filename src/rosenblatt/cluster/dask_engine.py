@@ -27,6 +27,7 @@ from .engine import Handle, Traffic, run_task, size_in_bytes
 ALLOWED_LOSSES = 10
 WORKERS_TIMEOUT_S = 30
 CONNECT_TIMEOUT_S = 10
+MAX_WAITING_TASKS = 2000  # are sent together, at most
 # What the client embeds in tasks is meant to be there: weights, and rows that the caller has in memory.
 SETTINGS = {"distributed.admin.large-graph-warning-threshold": "1TB"}
 
@@ -66,6 +67,7 @@ class DaskEngine:
         self._futures: weakref.WeakSet[Future] = weakref.WeakSet()
         # Results of the caller's collections. Their keys may be those of persisted ones, which must not be canceled.
         self._given: weakref.WeakSet[Future] = weakref.WeakSet()
+        self._waiting: dict[str, tuple[weakref.ref[Later], tuple[Any, ...]]] = {}  # tasks that were not sent yet
         self._losses: int | None = None
         self._settings: Any = None
         self._workers: Mapping[str, Any] = {}
@@ -119,14 +121,31 @@ class DaskEngine:
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Handle:
         about = arguments[0] if function.__name__ == "run_on_block" else function
         name = getattr(about, "__name__", function.__name__).strip("_")
-        self._sent += sum(size_in_bytes(each) for each in arguments if not isinstance(each, Future | list))
-        future = self.client.submit(run_task, function, *arguments, key=f"{name}-{uuid4().hex}", pure=False)
-        self._futures.add(future)
-        return future
+        self._sent += sum(size_in_bytes(each) for each in arguments if not isinstance(each, Later | Future | list))
+        later = Later(f"{name}-{uuid4().hex}")
+        self._waiting[later.key] = (weakref.ref(later), _pack(function, arguments))
+        if len(self._waiting) >= MAX_WAITING_TASKS:
+            self._send()
+        return later
+
+    def _send(self) -> None:
+        """Send the tasks that were submitted since the last time as one graph; the scheduler takes it faster than single tasks.
+
+        Results that no handle stands for any more are released as soon as other tasks have used them.
+        """
+        graph = {key: task for key, (_, task) in self._waiting.items()}
+        wanted = [later for reference, _ in self._waiting.values() if (later := reference()) is not None]
+        self._waiting = {}
+        if wanted:
+            futures = self.client.get(graph, [later.key for later in wanted], sync=False)
+            self._futures.update(futures)
+            for later, future in zip(wanted, futures, strict=True):
+                later.future = future
 
     def gather(self, handles: Sequence[Handle]) -> list[Any]:
         try:
-            found = self.client.gather(list(handles))
+            self._send()
+            found = self.client.gather([handle.future if isinstance(handle, Later) else handle for handle in handles])
         except KilledWorker as error:
             task = str(error.task).rpartition("-")[0]
             raise ClusterError(
@@ -148,6 +167,56 @@ class DaskEngine:
         found = list(self.client.compute(list(collections)))
         self._given.update(found)
         return found
+
+
+class Later:
+    """The handle of a task: its key and, once the task was sent, its future."""
+
+    __slots__ = ("__weakref__", "future", "key")
+
+    def __init__(self, key: str) -> None:
+        self.key, self.future = key, None
+
+
+class _Argument:
+    """The place of an argument of a task among the results that it depends on."""
+
+    def __init__(self, place: int) -> None:
+        self.place = place
+
+
+class _Call:
+    """A function and its arguments, which Dask does not look into, but for those that are results of other tasks."""
+
+    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        self.function, self.arguments = function, arguments
+
+    def __call__(self, *results: Any) -> Any:
+        return run_task(self.function, *(_fill(each, results) for each in self.arguments))
+
+
+def _pack(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A task of a graph: the call, and what it depends on."""
+    needed: list[Any] = []
+
+    def take(argument: Any) -> Any:
+        if isinstance(argument, list):
+            return [take(each) for each in argument]
+        if isinstance(argument, Later):
+            needed.append(argument.key if argument.future is None else argument.future)
+            return _Argument(len(needed) - 1)
+        if isinstance(argument, Future):
+            needed.append(argument)
+            return _Argument(len(needed) - 1)
+        return argument
+
+    return (_Call(function, tuple(map(take, arguments))), *needed)
+
+
+def _fill(argument: Any, results: tuple[Any, ...]) -> Any:
+    if isinstance(argument, list):
+        return [_fill(each, results) for each in argument]
+    return results[argument.place] if isinstance(argument, _Argument) else argument
 
 
 def _same(value: Any) -> Any:
