@@ -110,21 +110,35 @@ def lowered(best: Best, tol: float) -> Solution:
     return below if below.gap <= max(tol, found.gap) else found
 
 
+def count_rows(blocks: BlockSet, head: Head) -> tuple[int, int]:
+    """The rows of both classes, +1 first."""
+    positive = int(blocks.counts[head.positive])
+    return positive, int(blocks.counts.sum()) - positive if head.negative is None else int(blocks.counts[head.negative])
+
+
+def fits_one_task(blocks: BlockSet, head: Head) -> bool:
+    """Whether one task may solve for all rows of a problem."""
+    rows = sum(count_rows(blocks, head))
+    return _fits(rows, int(blocks.facts.stored * (rows / max(1, blocks.n_rows))), blocks.facts.sparse)
+
+
+def _fits(rows: int, values: int, sparse: bool) -> bool:
+    return BYTES_PER_ROW * rows + (BYTES_PER_SPARSE_VALUE if sparse else BYTES_PER_DENSE_VALUE) * values <= MAX_JOINED_BYTES
+
+
 class Sifting:
     """The rows that are kept, those that are fixed, and the best solution so far."""
 
     def __init__(self, blocks: BlockSet, head: Head, limits: SolverLimits, solver: str) -> None:
         self.blocks, self.head, self.limits, self.solver, self.used = blocks, head, limits, solver, solver
-        positive = int(blocks.counts[head.positive])
-        self.n_rows = int(blocks.counts.sum()) if head.negative is None else positive + int(blocks.counts[head.negative])
-        self.counts = (positive, self.n_rows - positive)
+        self.counts = count_rows(blocks, head)
+        self.n_rows = sum(self.counts)
         self.steps, self.wrong, self.estimate = 0, 0, np.inf
         self.best: Best | None = None
         self.start: Plane | None = None
         self.penalty = np.ones(blocks.n_features + 1)
         self.penalty[-1] = 0.0 if head.free and head.x0 != 0.0 else 1.0
-        stored = int(blocks.facts.stored * (self.n_rows / max(1, blocks.n_rows)))
-        found = None if self._fits(self.n_rows, stored) else self._sample()
+        found = None if fits_one_task(blocks, head) else self._sample()
         self.marks: list[Handle]
         if found is None:
             self.marks = blocks.start(mark_all, head)
@@ -134,11 +148,6 @@ class Sifting:
             share = first_share(blocks.n_features, seen.inside / max(1, self.n_rows), sampled)
             self.marks = blocks.start(mark, head, self.start, bin_of_count(seen.bins, int(share * self.n_rows)))
         self._keep()
-
-    def _fits(self, rows: int, values: int) -> bool:
-        """Whether one task may solve for these rows."""
-        value = BYTES_PER_SPARSE_VALUE if self.blocks.facts.sparse else BYTES_PER_DENSE_VALUE
-        return BYTES_PER_ROW * rows + value * values <= MAX_JOINED_BYTES
 
     def _sample(self) -> tuple[Plane, int, int] | None:
         """The plane of a sample, its rows, and the steps; None if a sample is not worthwhile."""
@@ -213,7 +222,7 @@ class Sifting:
 
     def solve(self) -> Iterator[list[Candidate]]:
         """Solve for the kept rows and means; each turn has a higher accuracy."""
-        if self._fits(self.size.rows, self.size.values):
+        if _fits(self.size.rows, self.size.values, self.blocks.facts.sparse):
             yield [self._solve_joined()]
         else:
             yield from self._solve_in_blocks()

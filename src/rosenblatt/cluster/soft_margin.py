@@ -8,21 +8,28 @@ from typing import Any
 
 import numpy as np
 
+from ..array_types import FloatArray
 from ..estimators.base import seed_of
 from ..estimators.soft_margin import SoftMargin
 from ..estimators.svm_base import margin_of
 from ..kernels.linear.margin_losses import SQUARED_HINGE, Logistic
 from ..progress import current_callback, problem_callback
+from ..reporting.text import count
 from ..svm.limits import SolverLimits, iteration_limit
 from ..svm.problem import MAX_PAIR_WEIGHTS, MAX_SPARSE_PAIR_COLUMNS
+from ..svm.solver_choice import MAX_FALLBACK_COLUMNS
 from ..svm.truncated_newton import minimize
 from .block_set import BlockSet
-from .hinge import Answer, solve_hinge
+from .dual_blocks import solve_dual
+from .hinge import Answer, fits_one_task, solve_hinge
 from .multinomial import fit_multinomial
 from .objectives import BlockObjective, Head, gather_support
 from .options import RunOptions
 from .sample import start_from_sample
 from .ties import settle_ties
+
+# Newton's method takes about as many rounds, if its steps need few products.
+DUAL_ROUNDS = 100
 
 
 def fit_soft_margin(estimator: SoftMargin, blocks: BlockSet, options: RunOptions) -> None:
@@ -67,13 +74,36 @@ def _refuse_parameters(estimator: SoftMargin, scheme: str, k: int) -> None:
 
 
 def solve_head(blocks: BlockSet, head: Head, loss: str, solver: str, limits: SolverLimits, pair: bool) -> Answer:
-    """The answer to a binary problem; pair: whether there is no other class, whose planes could tie."""
-    if loss == "hinge":
-        return solve_hinge(blocks, head, limits, solver, settle=pair)
+    """The answer to a binary problem.
+
+    The hinge: the interior point for up to MAX_FALLBACK_COLUMNS columns, and if one task may solve for all rows, else dual
+    coordinates. Its square: Newton's method; with more columns than its matrix may have, dual coordinates first, because the
+    number of products in a Newton step depends on the data. They end after DUAL_ROUNDS rounds if the gap falls too slowly.
+
+    pair : whether there is no other class, whose planes could tie.
+    """
+    if loss == "hinge" and solver != "dual-coordinates":
+        if blocks.n_features <= MAX_FALLBACK_COLUMNS or fits_one_task(blocks, head):
+            return solve_hinge(blocks, head, limits, solver, settle=pair)
+        if solver == "interior-point":
+            raise ValueError(
+                f"solver='interior-point' takes up to {count(MAX_FALLBACK_COLUMNS)} columns of many rows in blocks, got "
+                f"{count(blocks.n_features)}: use solver='dual-coordinates'"
+            )
+    if loss == "hinge" or solver == "dual-coordinates":
+        return solve_dual(blocks, head, loss == "squared_hinge", limits)
     objective = BlockObjective(blocks, head, Logistic() if loss == "logistic" else SQUARED_HINGE)
-    v, precondition = start_from_sample(objective, np.zeros(blocks.n_features + 1), limits)
+    v: FloatArray = np.zeros(blocks.n_features + 1)
+    before = 0
+    if loss == "squared_hinge" and solver == "auto" and not objective.has_matrix:
+        answer = solve_dual(blocks, head, True, limits, DUAL_ROUNDS)
+        if answer.solution.gap <= limits.tol:
+            return answer
+        near, before = answer.solution, answer.steps
+        v = np.append(near.w, near.intercept / head.x0 if head.x0 else 0.0)
+    v, precondition = start_from_sample(objective, v, limits)
     found, _, steps, _ = minimize(objective, v, limits, precondition)
-    return Answer(found, steps, "newton", None if loss == "logistic" else gather_support(objective, blocks))
+    return Answer(found, before + steps, "newton", None if loss == "logistic" else gather_support(objective, blocks))
 
 
 def choose_scheme(estimator: SoftMargin, blocks: BlockSet) -> str:
