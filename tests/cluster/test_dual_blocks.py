@@ -1,7 +1,8 @@
-"""Dual coordinates on blocks: the optimum for any number of blocks, feasible multipliers, and bits that depend on blocks alone."""
+"""Dual coordinates on blocks: the optimum for any number of blocks, feasible multipliers, and bits that blocks alone decide."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,7 @@ def test_the_bits_depend_on_the_blocks_alone(loss: str) -> None:
 
 def blocks_of(X: Any, y: Array, count: int) -> Any:
     edges = np.linspace(0, len(y), count + 1).astype(int)
-    spans = [slice(first, last) for first, last in zip(edges[:-1], edges[1:], strict=True)]
+    spans = [slice(first, last) for first, last in pairwise(edges)]
     return open_blocks(InProcess(), [ArraySource(i, X[span], y[span]) for i, span in enumerate(spans)])
 
 
