@@ -132,6 +132,13 @@ def test_rows_that_tie_between_classes_belong_to_the_smaller_label(way: str, mon
     assert found.predict(X).tolist() == alone.predict(X).tolist()
 
 
+@pytest.mark.parametrize("C", [1e308, 1e200])
+def test_costs_that_overflow_are_named(C: float, monkeypatch: Any) -> None:
+    monkeypatch.setattr(hinge, "MAX_JOINED_BYTES", 0)
+    with pytest.raises(ValueError, match=r"C=1e\+?\d+ overflowed: use a smaller C"):
+        fit(model(C=C), noisy_rows(300, 3), block_rows=100)
+
+
 # --- the parts -----------------------------------------------------------------------------------------------------------
 
 

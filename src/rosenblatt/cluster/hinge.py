@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..array_types import FloatArray, IntArray
+from ..reporting.text import short
 from ..svm.interior_point import FINE_TOL, FINEST_TOL, ROUGH_TOL, first_share
 from ..svm.limits import SolverLimits
 from ..svm.problem import BinarySVM, Solution
@@ -90,6 +91,8 @@ def solve_hinge(blocks: BlockSet, head: Head, limits: SolverLimits, solver: str,
     solver : "interior-point", or "auto" for any solver of one machine if one task solves for all rows.
     settle : whether the intercept is lowered if rows lie on the plane, see `svm/ties.py`.
     """
+    if not head.C * blocks.total_weight * blocks.n_rows < np.inf:
+        raise ValueError(overflow(head))
     sifting = Sifting(blocks, head, limits, solver)
     while True:
         for candidates in sifting.solve():
@@ -99,6 +102,11 @@ def solve_hinge(blocks: BlockSet, head: Head, limits: SolverLimits, solver: str,
         if sifting.solved or not sifting.wrong:
             return sifting.answer(settle)
         sifting.release()
+
+
+def overflow(head: Head) -> str:
+    """The message for an objective that is not finite."""
+    return f"C={short(head.C, 6)} overflowed: use a smaller C, or scale the features"
 
 
 def lowered(best: Best, tol: float) -> Solution:
@@ -192,8 +200,8 @@ class Sifting:
             nothing = np.zeros(0)
             found = Solution(plane.w, plane.intercept, nothing, values[0], dual, nothing, nothing)
             self.estimate = min(self.estimate, values[0])
-            least = np.inf if self.best is None else self.best.solution.gap
-            if np.isfinite(dual) and found.gap < least and not self.solved:
+            better = self.best is None or (found.gap < self.best.solution.gap and not self.solved)
+            if better and dual != -np.inf:
                 support = partial(gather_support, self.blocks, self.head, self.marks, multipliers)
                 self.best = Best(found, int(seen.ties[i]), values[1], support)
         if self.best is not None:
@@ -201,7 +209,8 @@ class Sifting:
 
     def answer(self, settle: bool) -> Answer:
         """The best solution, with a lowered intercept if rows lie on its plane."""
-        assert self.best is not None
+        if self.best is None:
+            raise ValueError(overflow(self.head))
         found = lowered(self.best, self.limits.tol) if settle and self.head.x0 else self.best.solution
         return Answer(found, self.steps, self.used, self.best.support())
 
