@@ -212,10 +212,9 @@ def test_no_command_overwrites_its_input(tmp_path):
 
 
 def test_a_model_replaces_models_and_empty_files_only(tmp_path):
-    """`train DATA TEST` would destroy the rows of the second file."""
     test = tmp_path / "test.csv"
     test.write_text("a,label\n1,yes\n")
-    refused = rosenblatt("train", "example:iris", test)
+    refused = rosenblatt("train", "example:iris", "-o", test)
     assert refused.code == 2
     assert f"not overwritten, because it is not a model file; to test on it: --test {test}" in refused.err
     assert test.read_text() == "a,label\n1,yes\n"

@@ -29,6 +29,7 @@ COMMANDS = {
     "convert": "Convert a file to another format.",
     "export": "Export a model to ONNX, JSON, C, JavaScript or SQL.",
     "mail": "A spam filter: learn, classify, explain, serve.",
+    "cluster": "Start a Dask cluster on this machine, for training and predicting with --cluster.",
     "demo": "Show training, proofs, comparison and reports on example data.",
     "completion": "Print the shell completion script.",
 }
@@ -90,7 +91,8 @@ class Commands(LazyGroup):
 def main() -> None:
     """Linear classifiers that show their work.
 
-    DATA is a file, "-" for standard input, or an example. Formats: svmlight, CSV, TSV, JSON lines, Parquet, Arrow, npz, idx;
+    DATA is a file, "-" for standard input, or an example; train, predict, evaluate and certify take several files or a pattern
+    such as "parts/*.csv". Formats: svmlight, CSV, TSV, JSON lines, Parquet, Arrow, npz, idx;
     .gz, .bz2, .xz and .zst are decompressed. Examples: example:iris, wine, breast-cancer, digits, blobs, spirals, xor,
     separable.
 

@@ -211,7 +211,8 @@ def _usage_sentence(error: click.UsageError) -> str:
         return f"there is no option {error.option_name}{_option_hint(error)}"
     if isinstance(error, click.BadParameter) and error.param is not None:
         options = [name for name in error.param.opts if name.startswith("--")]
-        name = options[0] if options else error.param.make_metavar(error.ctx or click.get_current_context()).strip("[]")
+        metavar = error.param.make_metavar(error.ctx or click.get_current_context())
+        name = options[0] if options else metavar.split()[0].strip("[].")
         if isinstance(error, click.MissingParameter):
             return f"{name} is missing"
         return f"{name}: {one_line(click.ClickException(error.message)).rstrip('.')}"

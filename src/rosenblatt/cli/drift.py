@@ -10,6 +10,8 @@ import click
 from .console import check_writable, json_text, note
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..data.readers import Options
     from ..data.table import Data
     from ..models.model import Model
@@ -23,14 +25,14 @@ drift_file = click.option(
 
 
 class DriftReport:
-    """Collects the rows of a file, chunk by chunk, and reports how they differ from the training rows of a model."""
+    """Collects the rows of files, chunk by chunk, and reports how they differ from the training rows of a model."""
 
-    def __init__(self, model: Model, data: str, path: str | None, model_path: str | None = None) -> None:
-        from ..data.readers.sources import display_name
+    def __init__(self, model: Model, data: Sequence[str], path: str | None, model_path: str | None = None) -> None:
+        from ..data.readers.sources import name_of
         from ..preprocessing.recipe import Recipe
 
-        self._source, self._path = display_name(data), path
-        check_writable(path, data, model_path, ending=".json")
+        self._source, self._path = name_of(data), path
+        check_writable(path, *data, model_path, ending=".json")
         self._drift: Drift | None = None
         if isinstance(model.recipe, Recipe):
             from ..preprocessing.drift import Drift

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from .cluster_options import on_cluster, open_cluster, refuse_with_cluster, refuse_without_cluster
 from .drift import DriftReport, drift_file
-from .options import about_model_data, as_json, data_argument, load_first, model_argument, options_for
+from .options import about_model_data, as_json, files_argument, files_of, load_first, model_argument, options_for
 
 if TYPE_CHECKING:
     from ..array_types import IntArray
+    from ..data.readers import Options
     from ..models.model import Model
     from ..probabilities.measures import ProbabilityTest
     from ..training.judgment import Judgment
@@ -23,11 +25,20 @@ MAX_MATRIX_CLASSES = 12
 
 @click.command("evaluate")
 @model_argument
-@data_argument
+@files_argument
 @drift_file
 @about_model_data
+@on_cluster
 @as_json
-def command(model: str, data: str, drift: str | None, as_json: bool, **given: Any) -> None:
+def command(
+    model: str,
+    data: tuple[str, ...],
+    drift: str | None,
+    cluster: str | None,
+    block_bytes: int | None,
+    as_json: bool,
+    **given: Any,
+) -> None:
     """Measure the accuracy of a model on a labeled file.
 
     Prints the error with its 95 % interval, beside it the error of always predicting the largest class, the confusion matrix
@@ -36,32 +47,34 @@ def command(model: str, data: str, drift: str | None, as_json: bool, **given: An
     Brier score and its reliability: beside each tenth of the probabilities, the share of rows that have the class. Standard
     error shows how the rows differ from the training rows, as `predict` does.
 
+    Several files, or a pattern in quotes, are read as one. With --cluster, workers read them, and their counts are added up:
+    without the area under the ROC curve, which needs all scores, and without a comparison with the training rows.
+
     \b
     Examples:
       rosenblatt evaluate a9a.safetensors a9a.t
       rosenblatt evaluate adult.safetensors adult.test --json
+      rosenblatt evaluate churn.safetensors "test/*.csv" --cluster tcp://10.0.0.5:8786
     """
     from ..models.files import load_model
     from ..training.judgment import Judgment
-    from ..training.metrics import Confusion, mean_auc
     from .console import print_json
-    from .predict import predict_labeled
 
-    loaded = load_first(load_model, model, data)
-    report = DriftReport(loaded, data, drift, model)
-    tested = predict_labeled(loaded, data, report.options(options_for(loaded, given)), report)
-    confusion = Confusion.of(tested.true, tested.predicted, len(loaded.classes))
-    known = tested.scores.shape[1] in (1, len(loaded.classes))
-    area = mean_auc(tested.scores, tested.true) if known else math.nan
+    refuse_without_cluster(cluster, {"block_bytes": block_bytes})
+    if cluster is not None:
+        refuse_with_cluster({"drift": drift})
+    loaded = load_first(load_model, model, data[0])
+    files = files_of(data, exist=cluster is not None)
+    if cluster is None:
+        report = DriftReport(loaded, files, drift, model)
+        tested = _test(loaded, files, report.options(options_for(loaded, given)), report)
+    else:
+        tested = _test_on_cluster(loaded, files, options_for(loaded, given), cluster, block_bytes)
+    confusion, quality, area = tested.confusion, tested.quality, tested.area
     names = [str(label) for label in loaded.classes.tolist()]
-    no_test = "The model was trained on rows of this file" if _trained_on(loaded, data, tested.contents_sha256) else ""
+    no_test = "The model was trained on rows of this file" if _trained_on(loaded, files, tested.contents_sha256) else ""
     weighted = loaded.parameters.get("class_weight") is not None
     judgment = Judgment(confusion, names, training_sizes(loaded), noun="row", no_test=no_test, weighted=weighted)
-    quality = None
-    if loaded.probability_map is not None:
-        from ..probabilities.measures import ProbabilityTest
-
-        quality = ProbabilityTest.of(loaded.probabilities_of(tested.scores), tested.true)
     if as_json:
         columns = zip(names, confusion.precision, confusion.recall, confusion.f1, strict=True)
         classes = [{"label": n, "precision": p, "recall": r, "f1": f} for n, p, r, f in columns]
@@ -77,12 +90,50 @@ def command(model: str, data: str, drift: str | None, as_json: bool, **given: An
         _print_reliability(quality, names)
 
 
-def _trained_on(model: Model, data: str, contents_sha256: str | None) -> bool:
-    """Whether a file is the one that the model was trained on: by the digest of its contents, or an example by its name."""
+class Tested(NamedTuple):
+    """The counts of a test, the quality of the probabilities, and the area under the ROC curve, NaN if it is unknown."""
+
+    confusion: Confusion
+    quality: ProbabilityTest | None
+    area: float = math.nan
+    contents_sha256: str | None = None  # of the files
+
+
+def _test(model: Model, files: tuple[str, ...], options: Options, report: DriftReport) -> Tested:
+    """Test a model on files that are read here."""
+    from ..training.metrics import Confusion, mean_auc
+    from .predict import predict_labeled
+
+    tested = predict_labeled(model, files, options, report)
+    confusion = Confusion.of(tested.true, tested.predicted, len(model.classes))
+    known = tested.scores.shape[1] in (1, len(model.classes))
+    area = mean_auc(tested.scores, tested.true) if known else math.nan
+    quality = None
+    if model.probability_map is not None:
+        from ..probabilities.measures import ProbabilityTest
+
+        quality = ProbabilityTest.of(model.probabilities_of(tested.scores), tested.true)
+    return Tested(confusion, quality, area, tested.contents_sha256)
+
+
+def _test_on_cluster(model: Model, files: tuple[str, ...], options: Options, cluster: str, block_bytes: int | None) -> Tested:
+    """Test a model on files that workers read."""
+    from ..cluster.predictions import evaluate
+    from ..cluster.read import BLOCK_BYTES, blocks_of_files
+
+    blocks = blocks_of_files(files, options, block_bytes=block_bytes or BLOCK_BYTES)
+    with open_cluster(cluster) as client:
+        found = evaluate(model, blocks, client)
+    return Tested(found.confusion, found.probabilities)
+
+
+def _trained_on(model: Model, files: tuple[str, ...], contents_sha256: str | None) -> bool:
+    """Whether files are those that the model was trained on: by the digest of their contents, or by their name."""
+    from ..data.readers.sources import name_of
     from ..training.preparation import contents_digest
 
-    if contents_sha256 is None:
-        return bool(model.provenance.get("data") == data)
+    if contents_sha256 is None or contents_digest(model.provenance) is None:
+        return bool(model.provenance.get("data") == name_of(files))
     return contents_digest(model.provenance) == contents_sha256
 
 

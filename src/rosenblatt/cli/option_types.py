@@ -129,16 +129,18 @@ def _bound(value: float) -> str:
 
 
 class Size(click.ParamType):  # type: ignore[type-arg]
-    """A number of bytes, such as 500M or 8G."""
+    """A number of bytes, such as 500M, 64MB or 8G."""
 
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not isinstance(value, str):
             return value
-        digits, unit = value[:-1], value[-1:].upper()
+        text = value.strip().upper()
+        text = text.removesuffix("B").removesuffix("I") if not text[-2:-1].isdecimal() else text
+        digits, unit = text[:-1], text[-1:]
         if unit not in SIZE_UNITS:
-            digits, unit = value, ""
+            digits, unit = text, ""
         if not (digits.isdecimal() and digits.isascii() and int(digits[:20])):
             self.fail(f"{value!r} is not a size such as 500M or 8G", param, ctx)
         return int(digits[:20]) * SIZE_UNITS[unit]

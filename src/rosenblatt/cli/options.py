@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
 from ..catalog import ALGORITHMS, Option, command_line_options
-from ..data.readers import FORMATS, MISSING_CHOICES, Options
+from ..data.readers import FORMATS, MISSING_CHOICES, Options, is_example
 from ..preprocessing.text_kinds import AUTO as AUTO_TEXT
 from ..preprocessing.text_kinds import parse_text_features
 from .option_types import ClassWeights, Size
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Loaded = TypeVar("Loaded")
+PATTERN_MARKS = frozenset("*?[")  # in names of several files
 THOUSANDS_NAMES = {",": ",", ".": ".", "space": " ", "'": "'"}
 SEPARATOR_NAMES = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";", "pipe": "|"}
 
@@ -196,6 +197,7 @@ class AlgorithmName(click.Choice[str]):
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 data_argument = click.argument("data", metavar="DATA")
+files_argument = click.argument("data", metavar="DATA...", nargs=-1, required=True)
 model_argument = click.argument("model", metavar="MODEL")
 text_features = click.option(
     "--text-features", default=AUTO_TEXT, show_default=True, metavar="KIND", callback=_text_features,
@@ -210,7 +212,9 @@ holdout = click.option(
     metavar="SHARE",
     help="Share of rows held out for testing; 0: none.  [default: 0.2, if that is at least 10 rows]",
 )
-test_file = click.option("--test", metavar="FILE", help="Test on this file instead of held-out rows.")
+test_file = click.option(
+    "--test", metavar="FILE", help="Test on this file, or on those of a pattern in quotes, instead of held-out rows."
+)
 
 
 # --- the parameters of the estimators, under the names of the library ---------------------------------------------------------
@@ -257,6 +261,21 @@ class LabeledRows(NamedTuple):
     y: Array
 
 
+def files_of(data: Sequence[str], *, exist: bool = False) -> tuple[str, ...]:
+    """The files that arguments name, of which some may be patterns; several files, or with `exist` all, must exist."""
+    files = tuple(data)
+    if len(data) > 1 or os.path.isdir(data[0]) or PATTERN_MARKS & set(data[0]):
+        from ..data.readers.several import expand
+
+        files = tuple(expand(list(data)))
+    for path in files if len(files) > 1 or exist else ():
+        if not os.path.exists(path) and path != "-" and not is_example(path):
+            from .console import Failure
+
+            raise Failure(f"{path}: file not found")
+    return files
+
+
 def load_first(load: Callable[[str], Loaded], first: str, second: str) -> Loaded:
     """Load the first of a command's two files. If it fails but the second file loads, the message asks about their order."""
     try:
@@ -271,14 +290,15 @@ def load_first(load: Callable[[str], Loaded], first: str, second: str) -> Loaded
         raise Failure(f"{one_line(error)} (were the arguments swapped?)") from None
 
 
-def read_labeled_rows(path: str, options: Options, degree: int = 1) -> LabeledRows:
-    """Read a whole file for a proof; its columns are encoded but not scaled. Integers that floats do not hold are refused."""
-    from ..data.readers.read import read
+def read_labeled_rows(path: str | tuple[str, ...], options: Options, degree: int = 1) -> LabeledRows:
+    """Read whole files for a proof; columns are encoded but not scaled. Integers that floats do not hold are refused."""
+    from ..data.readers.several import Files
     from ..data.table import rounded_integers, typed_labels
     from ..training.preparation import as_matrix, learn_recipe, require_labels
     from ..training.request import Request
 
-    data = read(path, options)
+    with Files(path) as files:
+        data = files.read(options)
     labels = require_labels(data)
     rounded = rounded_integers(data)
     if rounded is not None:

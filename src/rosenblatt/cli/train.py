@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,15 +15,18 @@ import click
 
 from .. import __version__
 from ..catalog import ALGORITHMS
-from ..data.readers import data_name, is_example
+from ..data.readers import FORMATS, data_name, is_example
+from ..reporting.text import plural
+from .cluster_options import fit_on_cluster, open_cluster, refuse_with_cluster, refuse_without_cluster, workers_text
 from .console import Failure, bar, check_picture, check_writable, print_fields, print_json
 from .options import (
+    PATTERN_MARKS,
     AlgorithmName,
     Seconds,
     WholeNumber,
     about_training_data,
     as_json,
-    data_argument,
+    files_of,
     holdout,
     options_of,
     parameters,
@@ -34,18 +37,20 @@ from .options import (
 )
 
 if TYPE_CHECKING:
+    from ..cluster.options import Mode
     from ..models.model import Model
     from ..reporting.charts import Chart
     from ..reporting.story import Story
     from ..training.request import Request
     from ..training.train import Outcome
 
+# Extensions of data: an argument with one of them is a file to read, not the model to write.
+DATA_EXTENSIONS = {"csv", "data", "txt", *(extension for extensions in FORMATS.values() for extension in extensions)}
 COMPRESSED_EXTENSIONS = (".gz", ".bz2", ".xz", ".zst")
 
 
 @click.command("train")
-@data_argument
-@click.argument("model", metavar="[MODEL]", required=False)
+@click.argument("data", metavar="DATA... [MODEL]", nargs=-1, required=True)
 @click.option("-o", "--output", metavar="MODEL", help="Write the model here.  [default: name of DATA with .safetensors]")
 @click.option("-a", "--algorithm", type=AlgorithmName(), default="auto", show_default=True, metavar="NAME",
               help=f"auto (by the size of the data), {', '.join(ALGORITHMS)}.")  # fmt: skip
@@ -71,24 +76,32 @@ COMPRESSED_EXTENSIONS = (".gz", ".bz2", ".xz", ".zst")
 )
 @about_training_data
 @seed
+@fit_on_cluster
 @as_json
 def command(
-    data: str,
-    model: str | None,
+    data: tuple[str, ...],
     output: str | None,
     report: str | None,
     plot: tuple[str, ...],
     stream: bool,
     cache: str | None,
+    cluster: str | None,
+    mode: Mode | None,
+    shards: int | None,
+    checkpoint: str | None,
+    block_bytes: int | None,
     as_json: bool,
     **given: Any,
 ) -> None:
     """Train a model on a file and report its accuracy.
 
     By default, a logistic regression is trained, whose C is chosen by cross-validation; a linear SVM if there is text and no
-    column is numeric; or the averaged perceptron if the data is large or --stream is given. Numeric columns are standardized,
+    column is numeric; or the averaged perceptron if the data is large, or streamed. Numeric columns are standardized,
     missing cells are filled, and a fifth of the rows is held out for testing, if that is at least 10 rows. --holdout 0 trains
     on all rows; --cv 5 tests on few rows.
+
+    Several files, or a pattern in quotes, are read as one and streamed, as with --stream. With --cluster, workers read them
+    and fit the model block by block: by default a logistic regression with C=1, or with --mode mixed the averaged perceptron.
 
     \b
     Examples:
@@ -98,35 +111,79 @@ def command(
       rosenblatt train adult.data --tune --budget 2m
       rosenblatt train example:iris --algorithm soft-margin --C 10 --cv 5
       rosenblatt train huge.svm.gz --stream --max-iter 3
+      rosenblatt train "parts/*.csv" -o churn.safetensors
+      rosenblatt train "parts/*.csv" --test "test/*.csv" --cluster local:4
     """
+    refuse_without_cluster(cluster, {"mode": mode, "shards": shards, "checkpoint": checkpoint, "block_bytes": block_bytes})
+    if cluster is not None:
+        rows = "draws rows, which stay on the workers"
+        refuse_with_cluster({"stream": stream, "cache": cache}, "is for one machine")
+        refuse_with_cluster({"report": report, "plot": plot}, rows)
+    given_data, model = split_model(data)
     if model is not None and output is not None:
         raise click.UsageError("the model file is given twice: as an argument and with --output")
+    files = files_of(given_data, exist=cluster is not None)
+    stream_all = stream or (len(files) > 1 and cluster is None)
     if cache == "":
         raise click.UsageError("--cache needs the name of a folder")
-    if cache and not stream:
+    if cache and not stream_all:
         raise click.UsageError("--cache is used by --stream only: add --stream")
-    _prepare_stream(stream, cache)
+    _prepare_stream(stream_all, cache)
     from ..training.request import Request
 
     options, chosen = options_of(given), pop_parameters(given)
-    request = Request(data=data, options=options, parameters=chosen, **given)
-    outputs = Outputs.plan(request, model or output, report, plot)
-    with bar("training") as watch:
-        if stream:
-            from ..training.stream import train_stream
+    request = Request(data=files[0] if len(files) == 1 else files, options=options, parameters=chosen, **given)
+    outputs = Outputs.plan(request, model or output, report, plot, checkpoint)
+    more: dict[str, str] = {}
+    if cluster is not None:
+        from ..cluster.read import BLOCK_BYTES
+        from ..training.cluster import ClusterRun, complete_request, train_on_cluster
 
+        complete_request(request, mode or "exact", shards)  # raises errors before a cluster is started
+        with open_cluster(cluster, checkpoint) as client, bar("training") as watch:
+            run = ClusterRun(client, mode or "exact", shards, checkpoint, block_bytes or BLOCK_BYTES)
+            more = {"cluster": workers_text(client)}
+            outcome = train_on_cluster(request, run, watch)
+    elif stream_all:
+        from ..training.stream import train_stream
+
+        with bar("training") as watch:
             outcome = train_stream(request, cache, watch, outputs.model)
-        else:
-            from ..training.train import train
+    else:
+        from ..training.train import train
 
+        with bar("training") as watch:
             outcome = train(request, watch)
+    if stream_all and not stream:
+        read_as_one = f"{plural(len(files), 'file')} were read as one and streamed, as with --stream."
+        outcome = replace(outcome, notes=(read_as_one, *outcome.notes))
     written = outputs.write(outcome)
     from ..training.summary import as_dict, summarize
 
     if as_json:
-        print_json(as_dict(outcome) | {"written": written})
+        print_json(as_dict(outcome) | more | {"written": written})
     else:
-        print_fields([*summarize(outcome), *written.items()])
+        print_fields([*summarize(outcome), *more.items(), *written.items()])
+
+
+def split_model(arguments: tuple[str, ...]) -> tuple[tuple[str, ...], str | None]:
+    """The data, and the model if the last argument is one: by its name, by its contents, or because there is no such file.
+
+    >>> split_model(("a.csv", "b.csv")), split_model(("a.csv", "b.csv", "m.safetensors")), split_model(("a.csv", "m"))
+    ((('a.csv', 'b.csv'), None), (('a.csv', 'b.csv'), 'm.safetensors'), (('a.csv',), 'm'))
+    """
+    *data, last = arguments
+    if not data or last == "-" or is_example(last) or PATTERN_MARKS & set(last):
+        return arguments, None
+    from ..data.readers.sources import extension_of
+
+    if os.path.isfile(last) and os.path.getsize(last):
+        is_model = last.endswith(".safetensors") or _is_model(last)
+    else:
+        is_model = last.endswith(".safetensors") or (len(data) == 1 and not os.path.isdir(last))
+    if extension_of(last) in DATA_EXTENSIONS or not is_model:
+        return arguments, None
+    return tuple(data), last
 
 
 def _prepare_stream(stream: bool, cache: str | None) -> None:
@@ -151,15 +208,17 @@ class Outputs:
     figures: tuple[tuple[str, str], ...]  # name and path
 
     @classmethod
-    def plan(cls, request: Request, model: str | None, report: str | None, plots: tuple[str, ...]) -> Outputs:
+    def plan(
+        cls, request: Request, model: str | None, report: str | None, plots: tuple[str, ...], checkpoint: str | None = None
+    ) -> Outputs:
         """Choose the files and check, before training, that they can be written."""
-        outputs = cls(_model_path(request.name, model), report, tuple(_parse_plot(plot) for plot in plots))
-        figure_paths = [path for _, path in outputs.figures]
-        for path in (outputs.model, *figure_paths):
-            check_writable(path, request.name, request.test)
+        outputs = cls(_model_path(request.files[0], model), report, tuple(_parse_plot(plot) for plot in plots))
+        figure_paths, read = [path for _, path in outputs.figures], (*request.files, request.test)
+        for path in (outputs.model, checkpoint, *figure_paths):
+            check_writable(path, *read)
         _check_replaceable(outputs.model)
-        check_writable(report, request.name, request.test, ending=".html")
-        paths = [outputs.model, *([report] if report else []), *figure_paths]
+        check_writable(report, *read, ending=".html")
+        paths = [outputs.model, *(path for path in (report, checkpoint) if path), *figure_paths]
         if len({os.path.realpath(path) for path in paths}) < len(paths):
             raise Failure("two output files have the same name")
         return outputs
@@ -182,11 +241,15 @@ class Outputs:
         return written
 
 
-def _check_replaceable(path: str) -> None:
-    """Raise a `Failure` if the model would replace a file that is not a model, such as rows given after the data."""
+def _is_model(path: str) -> bool:
     from ..models.container import starts_as_model
 
-    if os.path.isfile(path) and os.path.getsize(path) and not starts_as_model(path):
+    return starts_as_model(path)
+
+
+def _check_replaceable(path: str) -> None:
+    """Raise a `Failure` if the model would replace a file that is not a model, such as rows given after the data."""
+    if os.path.isfile(path) and os.path.getsize(path) and not _is_model(path):
         raise Failure(f"{path}: not overwritten, because it is not a model file; to test on it: --test {path}")
 
 

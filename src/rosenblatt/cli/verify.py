@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from .options import WholeNumber, about_data, as_json, data_argument, load_first, options_of
+from .options import WholeNumber, about_data, as_json, files_argument, files_of, load_first, options_of
 
 # Exit code; 0 means that the certificate holds.
 REJECTED = 1
@@ -14,12 +14,12 @@ REJECTED = 1
 
 @click.command("verify")
 @click.argument("certificate", metavar="CERTIFICATE")
-@data_argument
+@files_argument
 @click.option("--degree", type=WholeNumber(1, 20), default=1, show_default=True, help="Degree that was given to certify.")
 @about_data
 @as_json
-def command(certificate: str, data: str, degree: int, as_json: bool, **given: Any) -> None:
-    """Check a certificate against a file in exact arithmetic. Exit code 0: it holds, 1: it does not.
+def command(certificate: str, data: tuple[str, ...], degree: int, as_json: bool, **given: Any) -> None:
+    """Check a certificate against a file, or several files read as one, in exact arithmetic. Exit code 0: it holds, 1: not.
 
     The check shares no code with the solver that found the proof. `python -m rosenblatt.certificates.verify CERTIFICATE DATA`
     does the same for numeric svmlight, CSV and npz files and needs NumPy only.
@@ -34,8 +34,8 @@ def command(certificate: str, data: str, degree: int, as_json: bool, **given: An
     from .console import echo, print_json
     from .options import read_labeled_rows
 
-    claim = load_first(load_certificate, certificate, data)
-    rows = read_labeled_rows(data, options_of(given, columns=claim.about.n_columns if degree == 1 else None), degree)
+    claim = load_first(load_certificate, certificate, data[0])
+    rows = read_labeled_rows(files_of(data), options_of(given, columns=claim.about.n_columns if degree == 1 else None), degree)
     check = verify(claim, rows.X, rows.y)
     if as_json:
         print_json({"holds": bool(check), "verdict": claim.verdict, "separation": claim.separation, "sentence": str(check)})

@@ -13,11 +13,11 @@ import numpy as np
 
 from ..array_types import Array, FloatArray, IntArray, Matrix
 from ..data.csr import CSRMatrix
-from ..data.readers import Options, is_example
+from ..data.readers import Options
 from ..data.readers.kinds import forms_of
-from ..data.readers.read import Digest, open_source, read
+from ..data.readers.read import Digest, read
 from ..data.readers.read import digest as digest_of
-from ..data.readers.several import Files
+from ..data.readers.several import Files, expand
 from ..data.readers.sources import Source
 from ..data.table import Data, DataError, as_text, codes_of, rounded_integers, typed_labels
 from ..preprocessing.choices import Choices
@@ -120,11 +120,13 @@ def prepare(request: Request, split: Split) -> Prepared:
     check_weight_count(data, len(np.unique(as_text(require_labels(data)))))
     recipe = learn_recipe(request, [data])
     test_digest = None
-    unread = test if isinstance(test, Source) else request.test if test is None else None
-    if unread is not None:
-        with open_source(unread) as source:
-            test = read(source, options_for_recipe(recipe, request.options, data))
-            test_digest = None if is_example(source) else digest_of(source)
+    options = options_for_recipe(recipe, request.options, data)
+    if isinstance(test, Source):
+        source, test = test, read(test, options)
+        test_digest = digest_of(source)
+    elif test is None and request.test is not None:
+        with Files(expand(request.test)) as files:
+            test, test_digest = files.read(options), files.digest()
     if recipe.width == 0:
         raise DataError(data.source, "the file has no columns besides the labels")
     y = typed_labels(require_labels(data))

@@ -26,9 +26,7 @@ from ..data.cache_header import OutdatedCacheError
 from ..data.cache_writer import CacheWriter, temporary_caches
 from ..data.csr import CSRMatrix
 from ..data.readers import is_example
-from ..data.readers.read import chunks, open_source
-from ..data.readers.read import digest as digest_of
-from ..data.readers.several import Files
+from ..data.readers.several import Files, expand
 from ..data.readers.sources import name_of
 from ..data.table import Data, as_text, codes_of, typed_labels
 from ..estimators.base import LinearClassifier
@@ -141,15 +139,17 @@ def train_stream(
 
 def _check_request(request: Request, estimator: LinearClassifier) -> None:
     if estimator._streaming_obstacle() is not None:
-        raise ValueError(_refusal_by_option(request))
+        raise ValueError(refusal_by_option(request, _remedy(request)))
+    remedy = _remedy(request)
     if request.tune:
-        raise ValueError("--tune needs the rows in memory: leave out --stream")
+        raise ValueError(f"--tune needs the rows in memory: {remedy}")
     if request.threshold is not None:
-        raise ValueError("--threshold needs the rows in memory: leave out --stream")
+        raise ValueError(f"--threshold needs the rows in memory: {remedy}")
     if request.cv is not None:
-        raise ValueError("--cv needs the rows in memory: with --stream, use --test or --holdout")
+        streamed = "several files" if len(request.files) > 1 else "--stream"
+        raise ValueError(f"--cv needs the rows in memory: with {streamed}, use --test or --holdout")
     if request.certify:
-        raise ValueError("--certify needs all rows in memory: leave out --stream")
+        raise ValueError(f"--certify needs all rows in memory: {remedy}")
     if "-" in request.files:
         raise ValueError("--stream reads the file twice, which standard input does not allow: give a file")
     made = next(filter(is_example, request.files), None)
@@ -157,14 +157,19 @@ def _check_request(request: Request, estimator: LinearClassifier) -> None:
         raise ValueError(f"--stream is for files, and {made} is made in memory: leave out --stream")
 
 
-def _refusal_by_option(request: Request) -> str:
-    """Return why a refused request cannot be streamed, by the option of the command line that is the cause."""
+def _remedy(request: Request) -> str:
+    """How a request is not streamed."""
+    return "join the files to one" if len(request.files) > 1 else "leave out --stream"
+
+
+def refusal_by_option(request: Request, remedy: str) -> str:
+    """Return why a refused request needs all rows in memory, by the option of the command line that is the cause."""
     for name, value in request.parameters.items():
         rest = {other: given for other, given in request.parameters.items() if other != name}
         if replace(request, parameters=rest).make()._streaming_obstacle() is None:
             given = option_of(name) if value is True else f"{option_of(name)} {value}"
-            return f"{given} needs all rows in memory: leave out this option or --stream"
-    return f"--algorithm {request.algorithm} needs all rows in memory: use --algorithm average, or leave out --stream"
+            return f"{given} needs all rows in memory: leave out this option, or {remedy}"
+    return f"--algorithm {request.algorithm} needs all rows in memory: use --algorithm average, or {remedy}"
 
 
 def _open_caches(
@@ -172,7 +177,8 @@ def _open_caches(
 ) -> Caches:
     """Open the caches of a request, or write them if there are none for it."""
     tested = request.test is not None or request.holdout_share is not None
-    reading = {**asdict(replace(request.options, max_memory=None)), "test": request.test and cache_key(request.test)}
+    tests = None if request.test is None else [cache_key(path) for path in expand(request.test)]
+    reading = {**asdict(replace(request.options, max_memory=None)), "test": tests}
     made = request.degree, request.scale, request.text_features
     others = [cache_key(path) for path in request.files[1:]]
     key = cache_key(request.files[0], reading, *made, request.holdout_share, request.seed, 4, *others)
@@ -228,11 +234,11 @@ def _build_caches(request: Request, train: Path, test: Path | None, key: str, wa
         test_digest = None
         if request.test is not None and testing is not None:
             options = options_for_recipe(recipe, request.options, first)
-            with open_source(request.test) as file:
-                for chunk in chunks(file, options, CHUNK_BYTES):
+            with Files(expand(request.test)) as tests:
+                for chunk in tests.chunks(options, CHUNK_BYTES):
                     require_labels(chunk)
                     testing.write(chunk)
-                test_digest = None if is_example(file) else digest_of(file)
+                test_digest = tests.digest()
         untested = reason_without_test(request) if testing is not None and not testing.rows else None
         notes = tuple(note for note in (first.note, *recipe.notes, untested) if note)
         if request.holdout_share is not None and testing is not None and testing.rows:

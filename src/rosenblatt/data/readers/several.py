@@ -14,7 +14,6 @@ from typing import Self, TypeAlias
 
 import numpy as np
 
-from ..cache_header import HEADER_NAME
 from ..csr import CSRMatrix, vstack
 from ..table import Data, DataError, Table
 from . import Options, is_example
@@ -75,7 +74,9 @@ def _may_have_rows(path: str) -> bool:
 
 
 def _is_cache(path: str) -> bool:
-    return os.path.isfile(os.path.join(path, HEADER_NAME))
+    from ..cache_header import HEADER_NAME  # with kernels, which other files do not need
+
+    return os.path.isdir(path) and os.path.isfile(os.path.join(path, HEADER_NAME))
 
 
 def join_rows(chunks: Sequence[Data]) -> Data:
