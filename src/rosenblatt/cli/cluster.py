@@ -13,6 +13,7 @@ import click
 from .console import note, print_fields
 from .option_types import Size, WholeNumber
 
+DEFAULT_PORT = 8786  # as that of `dask scheduler`
 SEVERAL_MACHINES = """\
 On several machines, with the same version of rosenblatt[dask] and the files under the same paths:
   dask scheduler                                              on one of them
@@ -39,7 +40,7 @@ For one command alone, --cluster local:4 does the same. Needs pip install 'rosen
 \b
 Examples:
   rosenblatt cluster --workers 4 --memory 2GB
-  rosenblatt cluster --port 8786
+  rosenblatt train "parts/*.csv" --cluster tcp://127.0.0.1:8786
 """
 
 
@@ -52,14 +53,16 @@ Examples:
     metavar="SIZE",
     help="Memory of a worker, such as 2GB; near it, results go to disk.  [default: its share of this machine]",
 )
-@click.option("--port", type=WholeNumber(0, 65535), default=0, metavar="PORT", help="Port of the scheduler.  [default: any]")
-def command(workers: int | None, threads: int, memory: int | None, port: int) -> None:
+@click.option("--port", type=WholeNumber(0, 65535), help="Port of the scheduler; 0: any free one.  [default: 8786, or any]")
+def command(workers: int | None, threads: int, memory: int | None, port: int | None) -> None:
     from .cluster_options import require_dask
 
     require_dask()
     from ..reporting.text import byte_size, plural
-    from .local_cluster import start_workers
+    from .local_cluster import is_free, start_workers
 
+    if port is None:
+        port = DEFAULT_PORT if is_free(DEFAULT_PORT) else 0
     with _end_by_signal() as ended, start_workers(workers, threads, memory, port) as cluster:
         found = list(cluster.scheduler_info["workers"].values())
         each = f"{plural(found[0]['nthreads'], 'thread')} and {byte_size(found[0]['memory_limit'])}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +23,12 @@ HOST = "127.0.0.1"
 def n_cores() -> int:
     """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def is_free(port: int) -> bool:
+    """Whether nothing listens on a port."""
+    with socket.socket() as probe:
+        return probe.connect_ex((HOST, port)) != 0
 
 
 @contextmanager
