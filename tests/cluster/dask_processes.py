@@ -21,6 +21,7 @@ class DaskProcesses:
     def __init__(self, folder: Path, name: str = "scheduler") -> None:
         self.folder, self._file = folder, folder / f"{name}.json"
         self.workers: list[subprocess.Popen[bytes]] = []
+        self._nannies: list[subprocess.Popen[bytes]] = []
         self.started = 0
         self.scheduler = self._start("scheduler", ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-show"])
         ends = time.monotonic() + START_TIMEOUT_S
@@ -43,6 +44,8 @@ class DaskProcesses:
         place += ["--nanny" if nanny else "--no-nanny", *(["--memory-limit", "0"] if "--memory-limit" not in arguments else [])]
         worker = self._start("worker", [*place, *arguments])
         self.workers.append(worker)
+        if nanny:
+            self._nannies.append(worker)
         return worker
 
     def kill_worker(self, number: int = 0) -> None:
@@ -57,16 +60,10 @@ class DaskProcesses:
         self.scheduler.wait()
 
     def stop(self) -> None:
-        """End all processes."""
-        every = [*self.workers, self.scheduler]
-        for process in every:
-            process.send_signal(signal.SIGTERM)
-        for process in every:
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        """End all processes; workers with a nanny end with it."""
+        for process in [*self.workers, self.scheduler]:
+            process.send_signal(signal.SIGTERM if process in self._nannies else signal.SIGKILL)
+            process.wait()
 
 
 @contextmanager

@@ -164,7 +164,7 @@ def test_a_model_is_saved_and_continued(tmp_path: Path) -> None:
 
 def test_what_cannot_be_solved_is_one_sentence() -> None:
     X, y = noisy_rows(60, 3, 3)
-    with pytest.raises(ValueError, match="C=inf with several classes needs all rows in one memory"):
+    with pytest.raises(ValueError, match="C=inf needs all rows in one memory"):
         rb.cluster.fit(model(C=np.inf), (X, y), InProcess(), block_rows=20)
     with pytest.raises(ValueError, match="every row of class 1 has weight 0"):
         rb.cluster.fit(model(class_weight={1: 0.0}), (X, y), InProcess(), block_rows=20)

@@ -101,7 +101,7 @@ def test_a_fit_continues_from_the_weights_before() -> None:
     steps = model.n_iter_
     rb.cluster.fit(model, (X, y), InProcess(), block_rows=50)
     assert model.n_iter_ == 0 < steps
-    with pytest.raises(ValueError, match="warm_start continues a run on classes"):
+    with pytest.raises(ValueError, match="warm_start continues a fit on classes"):
         rb.cluster.fit(model, (X, y % 2), InProcess(), block_rows=50)
 
 

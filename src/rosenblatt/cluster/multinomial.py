@@ -44,8 +44,6 @@ from .sample import draw, join, sample_size
 
 def fit_multinomial(estimator: SoftMargin, blocks: BlockSet, limits: SolverLimits) -> None:
     """Solve the problem of all classes, and set the attributes. Those with a number for each row stay unset."""
-    if np.isinf(estimator.C):
-        raise ValueError("C=inf with several classes needs all rows in one memory: use a finite C, or fit")
     k = len(blocks.classes)
     joint = Joint(k, float(estimator.C), estimator._x0, estimator._free)
     before = estimator._before(blocks.classes, blocks.n_features, blocks.n_rows, "multinomial")

@@ -68,7 +68,7 @@ def _refuse_parameters(estimator: SoftMargin, scheme: str, k: int) -> None:
     if estimator.penalty == "l1":
         raise ValueError("penalty='l1' solves column by column, which blocks of rows do not have: use penalty='l2', or fit")
     if np.isinf(estimator.C):
-        raise ValueError("C=inf needs all rows in one memory: use a finite C, or cluster.certify for the widest margin")
+        raise ValueError("C=inf needs all rows in one memory: use a finite C, or fit")
     if scheme == "crammer_singer" and k > 2:
         raise ValueError("multiclass='crammer_singer' visits the rows one by one: use multiclass='ovr' or 'ovo', or fit")
 
