@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING
 
-from .console import Failure
+from .console import Failure, one_line
 
 if TYPE_CHECKING:
     from distributed import LocalCluster
@@ -50,6 +50,8 @@ def start_workers(
     """
     from distributed import LocalCluster
 
+    if port and not is_free(port):
+        raise Failure(f"port {port} is in use: choose another with --port")
     with tempfile.TemporaryDirectory(prefix="rosenblatt-", ignore_cleanup_errors=True) as folder:
         try:
             with _without_interrupts():
@@ -59,7 +61,7 @@ def start_workers(
                     scheduler_kwargs={"dashboard": False, "dashboard_address": f"{HOST}:0"},
                 )  # fmt: skip
         except (OSError, RuntimeError) as error:
-            raise Failure(f"no workers could be started on this machine: {_reason(error, port)}") from None
+            raise Failure(f"no workers could be started on this machine: {_reason(error)}") from None
         with cluster:
             yield cluster
 
@@ -81,9 +83,7 @@ def _without_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _reason(error: BaseException, port: int) -> str:
-    while not isinstance(error, OSError) and error.__cause__ is not None:
+def _reason(error: BaseException) -> str:
+    while error.__cause__ is not None:
         error = error.__cause__
-    if isinstance(error, OSError) and port:
-        return f"port {port} is in use or not allowed; choose another with --port"
-    return " ".join(str(error).split())
+    return one_line(error)
