@@ -69,7 +69,7 @@ def test_help_and_small_predictions_import_nothing_heavy(tmp_path):
 
 
 def test_help_of_every_command_imports_nothing_heavy():
-    heavy = ("numpy", "sklearn", "scipy", "numba", "pyarrow", "rich", "pandas", "matplotlib")
+    heavy = ("numpy", "sklearn", "scipy", "numba", "pyarrow", "rich", "pandas", "matplotlib", "dask", "distributed")
     code = (
         "import sys; from rosenblatt.cli import COMMANDS, main\n"
         "for name in COMMANDS:\n"

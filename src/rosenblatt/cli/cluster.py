@@ -17,7 +17,7 @@ DEFAULT_PORT = 8786  # as that of `dask scheduler`
 SEVERAL_MACHINES = """\
 On several machines, with the same version of rosenblatt[dask] and the files under the same paths:
   dask scheduler                                              on one of them
-  dask worker tcp://HOST:8786 --nworkers auto --nthreads 1    on each
+  dask worker tcp://HOST:8786 --nworkers -1 --nthreads 1      on each of them (-1: a process for each core)
   rosenblatt train "parts/*.csv" --cluster tcp://HOST:8786"""
 TLS = """\
 Anybody who reaches a scheduler can run programs on its workers. On a network of others, give --protocol tls,
