@@ -24,7 +24,7 @@ from rosenblatt.array_types import Array
 ATTRIBUTES = (
     "coef_", "intercept_", "gap_", "dual_gap_", "objective_", "mse_", "loss_", "gradient_norm_", "n_iter_", "n_updates_",
 )  # fmt: skip
-SECONDS_BETWEEN_KILLS = 0.7
+SECONDS_BETWEEN_KILLS = 3.0  # a nanny gives up on workers that do not live to start
 
 Data = tuple[Any, Array]
 
@@ -98,7 +98,7 @@ def killing(client: Any, seconds: float = SECONDS_BETWEEN_KILLS) -> Iterator[lis
     def kill() -> None:
         while not ended.wait(float(rng.uniform(0.5, 1.5)) * seconds):
             nannies = list(cluster.workers.values())
-            pid = nannies[int(rng.integers(len(nannies)))].pid
+            pid = nannies[int(rng.integers(len(nannies)))].pid if nannies else None
             if pid is not None:
                 try:
                     os.kill(pid, signal.SIGKILL)

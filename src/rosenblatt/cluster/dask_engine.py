@@ -15,7 +15,7 @@ from typing import Any
 from uuid import uuid4
 
 import dask.config
-from distributed import Client, Future, KilledWorker
+from distributed import Client, Future, KilledWorker, wait
 from distributed.comm.core import CommClosedError
 from distributed.scheduler import NoValidWorkerError, NoWorkerError
 
@@ -25,7 +25,8 @@ from .engine import Handle, Traffic, run_task, size_in_bytes
 # Workers that may be lost while they run a task before the task counts as their killer. Dask's default is 3, which random
 # losses reach in long runs.
 ALLOWED_LOSSES = 10
-WORKERS_TIMEOUT_S = 30
+WORKERS_TIMEOUT_S = 30  # for the first worker
+NO_WORKERS_TIMEOUT_S = 120  # without any worker during a fit
 CONNECT_TIMEOUT_S = 10
 MAX_WAITING_TASKS = 2000  # are sent together, at most
 # What the client embeds in tasks is meant to be there: weights, and rows that the caller has in memory.
@@ -56,8 +57,7 @@ def connected(client: Client | str) -> Iterator[Client]:
 class DaskEngine:
     """Runs tasks on the workers of a Dask client.
 
-    Use it as a context manager: at the end, its tasks are canceled and their results released, so that the cluster is left as
-    it was.
+    Use it as a context manager: at the end, its tasks and results are released, so that the cluster is left as it was.
     """
 
     def __init__(self, client: Client) -> None:
@@ -65,8 +65,6 @@ class DaskEngine:
         self.address = "an unknown address" if client.scheduler is None else str(client.scheduler.address)
         self._sent = self._received = 0
         self._futures: weakref.WeakSet[Future] = weakref.WeakSet()
-        # Results of the caller's collections. Their keys may be those of persisted ones, which must not be canceled.
-        self._given: weakref.WeakSet[Future] = weakref.WeakSet()
         self._waiting: dict[str, tuple[weakref.ref[Later], tuple[Any, ...]]] = {}  # tasks that were not sent yet
         self._losses: int | None = None
         self._settings: Any = None
@@ -94,10 +92,9 @@ class DaskEngine:
         if self._settings is not None:
             self._settings.__exit__(None, None, None)
         with suppress(OSError, CommClosedError, RuntimeError, AttributeError):  # a lost scheduler has nothing to clean
-            left = list(self._futures)  # such as those that an error still refers to
-            if left:
-                self.client.cancel(left, force=True)
-            for future in list(self._given):
+            # An error may still refer to futures. Released tasks are forgotten, whether they run or not; to cancel them by
+            # force can make the scheduler drop the connection.
+            for future in list(self._futures):
                 future.release()
             if self._losses is not None:
                 self.client.run_on_scheduler(_allow_losses, self._losses)
@@ -145,7 +142,9 @@ class DaskEngine:
     def gather(self, handles: Sequence[Handle]) -> list[Any]:
         try:
             self._send()
-            found = self.client.gather([handle.future if isinstance(handle, Later) else handle for handle in handles])
+            futures = [handle.future if isinstance(handle, Later) else handle for handle in handles]
+            self._wait(futures)
+            found = self.client.gather(futures)
         except KilledWorker as error:
             task = str(error.task).rpartition("-")[0]
             raise ClusterError(
@@ -163,9 +162,22 @@ class DaskEngine:
         self._received += size_in_bytes(found)
         return list(found)
 
+    def _wait(self, futures: list[Any]) -> None:
+        """Wait for results; raise an error if all workers are gone for long, for which Dask would wait forever."""
+        while True:
+            try:
+                with self.client.as_current():
+                    wait(futures, timeout=NO_WORKERS_TIMEOUT_S)
+                return
+            except TimeoutError:
+                if not self.client.scheduler_info(n_workers=-1)["workers"]:
+                    raise ClusterError(
+                        f"all workers of the scheduler at {self.address} are gone: start some with `dask worker`"
+                    ) from None
+
     def compute(self, collections: Sequence[Any]) -> list[Handle]:
         found = list(self.client.compute(list(collections)))
-        self._given.update(found)
+        self._futures.update(found)
         return found
 
 

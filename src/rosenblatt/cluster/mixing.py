@@ -31,6 +31,7 @@ from ..online.run import RunResult, RunState, raise_out_of_range, reads_norms
 from ..online.run_point import RunPoint, point_of
 from ..online.scans import limited_heads, mark_separated
 from ..online.solver import clean_heads, retire_after_pass
+from ..reporting.text import short
 from .block_set import BlockSet
 from .blocks import Block
 from .engine import Handle
@@ -134,11 +135,11 @@ class MixingReport:
         return bool((self.weighted_updates <= bound)[~np.isnan(bound)].all())
 
     def __str__(self) -> str:
-        made = ", ".join(f"{total:.6g}" for total in self.weighted_updates)
+        made = ", ".join(short(total, 6) for total in self.weighted_updates)
         text = f"{self.epochs} epochs of {self.shards} shards, sum of mu * updates: {made}"
         if self.slack is None or np.isnan(self.margins).all():
             return text
-        return f"{text}; at most {', '.join(f'{each:.6g}' for each in self.bound())} with the margin of the plane"
+        return f"{text}; at most {', '.join(short(each, 6) for each in self.bound())} with the margin of the plane"
 
 
 def fit_mixed(estimator: OnlineClassifier, blocks: BlockSet, options: RunOptions) -> None:

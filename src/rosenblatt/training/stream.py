@@ -168,7 +168,7 @@ def refusal_by_option(request: Request, remedy: str) -> str:
         rest = {other: given for other, given in request.parameters.items() if other != name}
         if replace(request, parameters=rest).make()._streaming_obstacle() is None:
             given = option_of(name) if value is True else f"{option_of(name)} {value}"
-            return f"{given} needs all rows in memory: leave out this option, or {remedy}"
+            return f"{given} needs all rows in memory: leave out this option or {remedy.removeprefix('leave out ')}"
     return f"--algorithm {request.algorithm} needs all rows in memory: use --algorithm average, or {remedy}"
 
 
