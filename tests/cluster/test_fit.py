@@ -89,6 +89,7 @@ def test_all_kinds_of_data_give_the_same_bits() -> None:
         "Dask data frame": ((frame.drop(columns="y"), frame["y"]), {}),
         "delayed": ([delayed(part) for part in parts], {}),
         "a list": (parts, {}),
+        "delayed and not": ([delayed(part) if number % 2 else part for number, part in enumerate(parts)], {}),
         "lists in blocks": ([(part[0].tolist(), part[1].tolist()) for part in parts], {}),
     }
     found = {

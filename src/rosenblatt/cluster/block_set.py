@@ -24,9 +24,6 @@ from .tree import add, submit_tree, tree_sum
 MAX_GATHERED_BYTES = 1 << 14
 # Larger arguments are made available to all tasks once, instead of being sent with each task.
 MAX_INLINE_BYTES = 1 << 16
-# Blocks are kept in memory by the engine if all of them take less; others are read again by each task. Blocks that take long to
-# read are always kept: the engine spills them to disk.
-HELD_SHARE = 0.6
 
 
 class Work:
@@ -98,22 +95,9 @@ class BlockSet:
         ]
 
 
-def run_on_block(function: Callable[..., Any], block: Block | PreparedSource, *arguments: Any) -> Any:
-    """A task: apply a function to a block, which is read now if the engine does not hold it."""
-    return function(block.load() if isinstance(block, PreparedSource) else block, *arguments)
-
-
-@dataclass(frozen=True)
-class PreparedSource:
-    """A block that every task reads again."""
-
-    source: Source
-    layout: Layout
-    number: int
-    start: int
-
-    def load(self) -> Block:
-        return prepare(_load(self.source), self.layout, self.number, self.start, self.source.name)
+def run_on_block(function: Callable[..., Any], block: Block, *arguments: Any) -> Any:
+    """A task: apply a function to a block."""
+    return function(block, *arguments)
 
 
 def _load(source: Source) -> RawBlock:
@@ -122,10 +106,6 @@ def _load(source: Source) -> RawBlock:
 
 def _survey(raw: RawBlock, source: Source) -> BlockFacts:
     return survey(raw, source)
-
-
-def _survey_source(source: Source) -> BlockFacts:
-    return survey(_load(source), source)
 
 
 def _prepare_raw(raw: RawBlock, layout: Layout, number: int, start: int, name: str) -> Block:
@@ -215,44 +195,35 @@ def open_blocks(
     class_weights: Callable[[Array, FloatArray], Array | None] = lambda classes, sums: None,
     *,
     any_order: bool = False,
-    rereads: bool = False,
 ) -> BlockSet:
     """Survey the blocks and prepare them for tasks.
 
     class_weights : returns the weight of each class, from the classes and the sums of the weights of their rows.
     any_order : whether the columns of sparse rows may have any order.
-    rereads : whether blocks are read quickly, so that they need not be held in memory.
     """
     if not sources:
         raise ValueError("there are no blocks")
-    delayed = [isinstance(source, DelayedSource) for source in sources]
-    raws: list[Handle] | None = None
-    named: list[Any] = [NamedBlock(source.name) if late else source for source, late in zip(sources, delayed, strict=True)]
-    if any(delayed):
-        given = engine.compute([source.delayed for source in sources if isinstance(source, DelayedSource)])
-        raws = [engine.submit(_raw_of, value, source.name) for value, source in zip(given, sources, strict=True)]
-    elif any(isinstance(source, ReadSource) for source in sources):
-        read = [source for source in sources if isinstance(source, ReadSource)]
-        raws, named = [source.raw for source in read], [source.source for source in read]
-    elif not rereads:
-        raws = [engine.submit(_load, source) for source in sources]
-    if raws is None:
-        found = engine.gather([engine.submit(_survey_source, source) for source in sources])
-    else:
-        found = engine.gather([engine.submit(_survey, raw, source) for raw, source in zip(raws, named, strict=True)])
+    given = iter(engine.compute([source.delayed for source in sources if isinstance(source, DelayedSource)]))
+    raws: list[Handle] = []
+    named: list[Any] = []  # the sources, without results of other tasks
+    for source in sources:
+        late = isinstance(source, DelayedSource)
+        named.append(NamedBlock(source.name) if late else source.source if isinstance(source, ReadSource) else source)
+        if isinstance(source, ReadSource):
+            raws.append(source.raw)
+        else:
+            raws.append(engine.submit(_raw_of, next(given), source.name) if late else engine.submit(_load, source))
+    found = engine.gather([engine.submit(_survey, raw, source) for raw, source in zip(raws, named, strict=True)])
     facts: BlockFacts = tree_sum(found, merge_facts)
     if not facts.rows:
         raise ValueError("the blocks have no rows")
     own = class_weights(facts.classes, facts.sums)
     layout = Layout(facts.classes, facts.width, facts.float32, facts.weighted or own is not None, own, any_order)
     places = enumerate(zip(facts.starts, sources, strict=True))
-    if raws is None:
-        blocks = [PreparedSource(source, layout, number, start) for number, (start, source) in places]
-    else:
-        blocks = [
-            engine.submit(_prepare_raw, raw, layout, number, start, source.name)
-            for raw, (number, (start, source)) in zip(raws, places, strict=True)
-        ]
+    blocks = [
+        engine.submit(_prepare_raw, raw, layout, number, start, source.name)
+        for raw, (number, (start, source)) in zip(raws, places, strict=True)
+    ]
     some = BlockSet(engine, tuple(blocks), facts, facts.classes, facts.counts, 0.0)
     weight = some.sum(_weight) if layout.weighted else float(facts.rows)
     return BlockSet(engine, tuple(blocks), facts, facts.classes, facts.counts, weight)

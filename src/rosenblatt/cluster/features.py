@@ -31,12 +31,12 @@ from ..preprocessing.scaling import Scale
 from ..progress import Progress, current_callback
 from ..reporting.text import count, plural
 from ..training.preparation import check_classes, check_weight_count, choices_for, require_labels
-from .block_set import HELD_SHARE
 from .engine import Engine, Handle
 from .file_sources import FilePart, FileSource, ReadSource, read_block, read_part, to_block
 
 # A parsed table takes up to this many times the bytes of its file. Tables that the cluster cannot hold are parsed twice.
 BYTES_PER_BYTE = 8
+HELD_SHARE = 0.6  # of the memory of the engine, for tables that are kept between both readings
 BLOCKS_AHEAD = 2  # parsed ahead of the chain, for each task that runs at the same time
 BLOCKS_PER_ANCHOR = 16  # of which the state of the chain is kept, to continue from where a lost worker had the last one
 MAX_LABELS_OF_BLOCK = 10_000  # distinct ones, from which on it is checked at once whether they are classes

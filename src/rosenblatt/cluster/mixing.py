@@ -281,7 +281,7 @@ class Mixture(NamedTuple):
 
 
 def begin_shard(point: RunPoint, rows: int) -> RunPoint:
-    """The first point of a shard of so many rows."""
+    """The first point of a shard, which has this number of rows."""
     return replace(point, pass_rows=rows)
 
 

@@ -29,7 +29,7 @@ from ..kernels.linear.margin_losses import (
 from ..kernels.linear.row_blocks import combine, score
 from ..svm.problem import Solution
 from ..svm.row_blocks import Blocks, add_to_diagonal, cholesky_factor, solve_factored
-from ..svm.truncated_newton import Solve
+from ..svm.truncated_newton import Solve, search_line
 from .block_set import BlockSet
 from .blocks import Block
 from .engine import Handle
@@ -37,7 +37,6 @@ from .engine import Handle
 Loss = Logistic | Slack
 MAX_DENSE_COLUMNS, MAX_SPARSE_COLUMNS = 1000, 1000  # up to this width the preconditioner is the Hessian
 DENSE_PASS_COLUMNS, SPARSE_PASS_COLUMNS = 30.0, 4.0  # columns, or nonzeros in a row, whose products take the time of a pass
-MAX_SEARCH_TURNS, SEARCH_ACCURACY = 30, 0.01
 
 
 class Head(NamedTuple):
@@ -244,18 +243,12 @@ class BlockObjective:
         """The t > 0 where the objective on the line is least, by Newton's method inside a bracket."""
         lines = self.blocks.start(margins_along, self.head, self.loss, v, direction)
         linear, square = float(direction @ (self.penalty * v)), float(direction @ (self.penalty * direction))
-        low, high, t = 0.0, np.inf, 1.0
-        for _ in range(MAX_SEARCH_TURNS):
+
+        def derivatives(t: float) -> tuple[float, float]:
             _, slope, curvature = self.blocks.sum(loss_on_line, self.head, self.loss, t, of_each=[lines])
-            slope, curvature = slope + linear + t * square, curvature + square
-            low, high = (t, high) if slope < 0.0 else (low, t)
-            after = t - slope / curvature if curvature > 0.0 else np.inf
-            if not low < after < high:
-                after = 0.5 * (low + high) if high < np.inf else 2.0 * t
-            if abs(after - t) <= SEARCH_ACCURACY * t:
-                return float(after)
-            t = after
-        return float(low)
+            return slope, curvature
+
+        return search_line(derivatives, linear, square)
 
     def gap_at(self, gradient: FloatArray) -> float:
         """The gap that `solution` will find, if the intercept is at its best."""

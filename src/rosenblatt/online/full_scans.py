@@ -94,7 +94,7 @@ def settle_update(run: RunState, scans: Scans, violations: int, length: float) -
 
 
 def count_passes(run: RunState, scans: Scans, violations: int) -> int:
-    """The passes of a finished run, whose last scan found so many violations."""
+    """The passes of a finished run, given the number of violations that its last scan found."""
     if violations and not scans.updates:  # the first weights were at a limit
         run.end_pass(1)
     return max(1, -(-(scans.updates + (not violations)) // scans.rate))

@@ -28,7 +28,7 @@ from ..parallel import in_order
 from .limits import SolverLimits
 from .problem import BinarySVM, Solution
 from .row_blocks import Blocks, add_to_diagonal, cholesky_factor, draw_sample, penalty_diagonal, solve_factored, sum_rows
-from .truncated_newton import Solve, minimize
+from .truncated_newton import Solve, minimize, search_line
 
 MAX_SPANS = 16  # parts of the rows that threads work on; each has a gradient of its own
 VALUES_PER_SPAN = 1 << 18  # fewer values are not worth a thread
@@ -36,7 +36,6 @@ VALUES_PER_SPAN = 1 << 18  # fewer values are not worth a thread
 MAX_DENSE_COLUMNS, MAX_SPARSE_COLUMNS = 1000, 1000
 DENSE_PASS_COLUMNS, SPARSE_PASS_COLUMNS = 30.0, 4.0
 SAMPLE_TOL = 1e-3  # tolerance for the sample, relative to the objective
-MAX_SEARCH_TURNS, SEARCH_ACCURACY = 30, 0.01
 SMALL_WEIGHTS = 1e-9  # weights of this squared length, relative to the objective, may be zero up to rounding errors
 
 
@@ -153,18 +152,7 @@ class LogisticLoss:
         """The t > 0 where the objective on the line is least, by Newton's method inside a bracket."""
         along = self._blocks().product(direction)
         linear, square = float(direction @ (self.penalty * v)), float(direction @ (self.penalty * direction))
-        low, high, t = 0.0, np.inf, 1.0
-        for _ in range(MAX_SEARCH_TURNS):
-            _, slope, curvature = loss_along(Logistic(), self.margins, along, self.costs, t)
-            slope, curvature = slope + linear + t * square, curvature + square
-            low, high = (t, high) if slope < 0.0 else (low, t)
-            after = t - slope / curvature if curvature > 0.0 else np.inf
-            if not low < after < high:
-                after = 0.5 * (low + high) if high < np.inf else 2.0 * t
-            if abs(after - t) <= SEARCH_ACCURACY * t:
-                return after
-            t = after
-        return low
+        return search_line(lambda t: loss_along(Logistic(), self.margins, along, self.costs, t)[1:], linear, square)
 
     def gap_at(self, gradient: FloatArray) -> float:
         """The gap that `solution` will find, if the intercept is at its best."""

@@ -27,6 +27,7 @@ CHORD_SHARE = 0.25  # the preconditioner is used without products as long as the
 SPARE = 0.1  # share of the tolerated gap that a step may leave
 MAX_PRODUCTS = 400  # products with the Hessian in one step
 ROUNDING_SHARE = 1e-15  # decreases below this share of the objective are rounding errors
+MAX_SEARCH_TURNS, SEARCH_ACCURACY = 30, 0.01  # of a search along a line
 MAX_LOST_STEPS = 3  # steps that decrease neither the objective nor the gap, within rounding errors, before the end
 LESS = 0.9  # a gap has decreased if it is at most this share of the least one before
 
@@ -113,6 +114,25 @@ def move(
         ahead = ahead - function.line_search(ahead, -direction) * direction
         after, gradient = function.at(ahead)
     return ahead, after, gradient
+
+
+def search_line(derivatives: Callable[[float], tuple[float, float]], linear: float, square: float) -> float:
+    """The t > 0 where a loss plus `linear` t + `square` t^2/2 is least, by Newton's method inside a bracket.
+
+    derivatives : returns the first two derivatives of the loss at t.
+    """
+    low, high, t = 0.0, np.inf, 1.0
+    for _ in range(MAX_SEARCH_TURNS):
+        slope, curvature = derivatives(t)
+        slope, curvature = slope + linear + t * square, curvature + square
+        low, high = (t, high) if slope < 0.0 else (low, t)
+        after = t - slope / curvature if curvature > 0.0 else np.inf
+        if not low < after < high:
+            after = 0.5 * (low + high) if high < np.inf else 2.0 * t
+        if abs(after - t) <= SEARCH_ACCURACY * t:
+            return float(after)
+        t = after
+    return float(low)
 
 
 def conjugate_gradients(
